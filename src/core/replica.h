@@ -1,0 +1,113 @@
+/*
+ * replica.h - the fleet as the gate sees it: which replica may be sent what, and what a failure means.
+ *
+ * Why: engines accept connections long before they can answer, answer /health while hung, and die of
+ * one prompt. Queues must not know any of that: they ask for a place and report how an attempt ended.
+ *
+ *   STARTING --> LOADING --probe ok--> READY --drain--> DRAINING --idle | deadline--> GONE
+ *                   ^                  |   ^
+ *                   |  refused, 503    |   | answer
+ *                   +------------------+   |
+ *                   +--- SUSPECT <-- fails, silence, crash
+ *
+ * Guarantee: a replica that is not READY is given no place; places given never exceed its slots (the
+ * least of all sources, fewer in slow start, one after an unexplained 500 or reset); never more than
+ * half of the ready set, rounded up, is ejected by time-outs alone.
+ */
+#ifndef PST_CORE_REPLICA_H
+#define PST_CORE_REPLICA_H
+
+#include "core/gate.h"
+
+struct pst_fleet; /* all replicas of one gate, with retry budget and suspects */
+
+int pst_fleet_new(const struct pst_gate_config *config, struct pst_fleet **ret_fleet);
+void pst_fleet_free(struct pst_fleet *fleet);
+int pst_fleet_reconfigure(struct pst_fleet *fleet, const struct pst_gate_config *config);
+
+/* What the fleet must know of a ticket; kept inside the gate's ticket, opaque to the queues. */
+struct pst_fleet_ticket {
+    uint64_t body_hash;
+    uint64_t affinity;
+    uint32_t attempts;      /* dispatches so far */
+    uint32_t tries;         /* of them, ended by reset, cut, error event or stall */
+    uint16_t replica;       /* of the attempt in flight; PST_REPLICA_ALL: none */
+    uint16_t last_replica;  /* to be avoided in the next attempt; PST_REPLICA_ALL: none */
+    uint16_t sequences;
+    uint8_t crashes;        /* replicas that died with it in flight: 1 makes it a suspect */
+    uint8_t error_statuses; /* 5xx answers so far */
+    uint8_t same_again;     /* next attempt: same replica, fresh connection */
+    uint8_t first_seen;
+    uint16_t crash_id;      /* which crash made it a suspect */
+};
+
+/*
+ * A place for this ticket on a ready replica of the pool, or false: none now. Takes nothing. With
+ * `replica` chosen by least outstanding work, affinity with bounded load, slow start, progress.
+ */
+bool pst_fleet_choose(const struct pst_fleet *fleet, uint16_t pool,
+                      const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica);
+/* The place is taken: in flight rises by the ticket's sequences. work: estimated slot-time. */
+void pst_fleet_take(struct pst_fleet *fleet, uint32_t ticket_index, struct pst_fleet_ticket *ticket,
+                    uint16_t replica, pst_ns work, pst_ns now);
+/* First byte of an answer. */
+void pst_fleet_first(struct pst_fleet *fleet, struct pst_fleet_ticket *ticket, pst_ns now);
+
+/* What the gate must do with the ticket of an ended attempt. */
+enum pst_verdict {
+    PST_VERDICT_DONE,    /* finish: done */
+    PST_VERDICT_REQUEUE, /* to the head of its queue; it may run when a place is free */
+    PST_VERDICT_FAIL,    /* finish: failed with *ret_reason */
+};
+
+/*
+ * An attempt ended: the failure table of the policy. Frees the place, judges the replica, spends the
+ * retry budget. `own` is false for the gate's own closes (cancel, limits): use pst_fleet_release then.
+ */
+enum pst_verdict pst_fleet_end(struct pst_fleet *fleet, uint32_t ticket_index,
+                               struct pst_fleet_ticket *ticket, enum pst_end end,
+                               uint32_t retry_after_ms, pst_ns now, enum pst_reason *ret_reason);
+/* The gate closed the attempt (client left, limit): the place comes free after the engine's lag. */
+void pst_fleet_release(struct pst_fleet *fleet, uint32_t ticket_index,
+                       struct pst_fleet_ticket *ticket, bool ended, pst_ns now);
+
+void pst_fleet_replica(struct pst_fleet *fleet, const struct pst_gate_event *event);
+void pst_fleet_probe(struct pst_fleet *fleet, const struct pst_gate_event *event);
+void pst_fleet_slots(struct pst_fleet *fleet, const struct pst_gate_event *event);
+void pst_fleet_progress(struct pst_fleet *fleet, const struct pst_gate_event *event);
+void pst_fleet_drain(struct pst_fleet *fleet, uint16_t replica, pst_ns until, pst_ns now);
+void pst_fleet_undrain(struct pst_fleet *fleet, uint16_t replica, pst_ns now);
+
+/* Time alone: probes due, stalls, slow start, lags, trials after FULL, forgotten suspects. */
+void pst_fleet_time(struct pst_fleet *fleet, pst_ns now);
+pst_ns pst_fleet_deadline(const struct pst_fleet *fleet);
+
+/*
+ * What the fleet wants done, one at a time, until false: CHECK, DRAINED{replica}, STATE; and the
+ * tickets whose replica is taken for dead, as EVICT: the gate closes each attempt and obeys the verdict.
+ */
+struct pst_fleet_order {
+    enum { PST_FLEET_ACTION, PST_FLEET_EVICT } kind;
+    struct pst_gate_action action; /* ACTION */
+    uint32_t ticket_index;         /* EVICT: the attempt is closed, its place already free */
+    enum pst_verdict verdict;
+    enum pst_reason reason;
+};
+bool pst_fleet_poll(struct pst_fleet *fleet, struct pst_fleet_order *ret_order);
+
+/* Capacity as the queues need it. */
+struct pst_fleet_capacity {
+    uint32_t ready;     /* replicas that may be sent work */
+    uint32_t known;     /* replicas not gone */
+    uint32_t slots;     /* of the ready ones, all sources and slow start counted */
+    uint32_t inflight;  /* sequences in flight, lagging places counted */
+    uint32_t free;      /* slots - inflight, of ready ones */
+    uint32_t starting_slots; /* of replicas starting or loading */
+    pst_ns starting_ready_at; /* P90 estimate of when the first of them is ready; PST_NEVER unknown */
+};
+void pst_fleet_capacity(const struct pst_fleet *fleet, uint16_t pool,
+                        struct pst_fleet_capacity *ret_capacity);
+/* Grows whenever places may have come free: lets the gate skip a look. */
+uint64_t pst_fleet_epoch(const struct pst_fleet *fleet);
+
+#endif

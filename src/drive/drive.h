@@ -1,0 +1,42 @@
+/*
+ * drive.h - the only caller of the gate: events in, actions out to whoever must act.
+ *
+ * Why: a pure state machine needs one owner that stamps time, keeps the order, and writes down what
+ * went in and out. Everything outside the core meets it here.
+ *
+ * An event given while actions are being handed out (an action's handler may cause events) waits in the
+ * inbox and is stepped after; so handlers never see a gate in the middle of a step.
+ * Guarantee: events are stepped in the order given; `now` never goes back; every action goes to the
+ * gateway handler or the fleet handler exactly once. Not thread-safe: one owner.
+ */
+#ifndef PST_DRIVE_DRIVE_H
+#define PST_DRIVE_DRIVE_H
+
+#include "core/gate.h"
+
+struct pst_drive;
+
+struct pst_drive_handlers {
+    void *user;
+    void (*request)(void *user, const struct pst_gate_action *action); /* CONTINUE PAUSE DISPATCH CLOSE FINISH */
+    void (*fleet)(void *user, const struct pst_gate_action *action);   /* CHECK DRAINED WAKE STATE */
+    void (*settled)(void *user, pst_ns deadline); /* the inbox is empty: call again by then */
+};
+
+int pst_drive_new(const struct pst_gate_config *config, struct pst_drive **ret_drive);
+void pst_drive_free(struct pst_drive *drive);
+void pst_drive_handlers(struct pst_drive *drive, const struct pst_drive_handlers *handlers);
+/* Records from now on into a new file (header first); errno when PST_E_SYSTEM. Before any event. */
+int pst_drive_record(struct pst_drive *drive, const char *path);
+int pst_drive_reconfigure(struct pst_drive *drive, const struct pst_gate_config *config);
+
+/* event->now is the caller's loop time. */
+void pst_drive_event(struct pst_drive *drive, const struct pst_gate_event *event);
+
+/* A free ticket id, or false: all tickets_max are in use. Given back when FINISH was handed out. */
+bool pst_drive_ticket(struct pst_drive *drive, struct pst_ticket_id *ret_id);
+
+/* For reading views; never for stepping. */
+const struct pst_gate *pst_drive_gate(const struct pst_drive *drive);
+
+#endif

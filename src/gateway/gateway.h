@@ -1,0 +1,51 @@
+/*
+ * gateway.h - requests in flight: from a head on a socket to a ticket, a relayed answer, and a record.
+ *
+ * Why: everything HTTP and JSON about a request is here and nowhere else; everything about who runs
+ * when is in the core. The gateway turns heads and bodies into events, and actions into calls.
+ *
+ * Guarantee: one request is one ticket or one refusal, and one access record. A client that leaves is
+ * CANCELled in the same turn. Nothing is sent upstream without a DISPATCH.
+ */
+#ifndef PST_GATEWAY_GATEWAY_H
+#define PST_GATEWAY_GATEWAY_H
+
+#include "base/access.h"
+#include "base/metric.h"
+#include "config/config.h"
+#include "drive/drive.h"
+#include "drive/registry.h"
+#include "net/server.h"
+
+struct pst_gateway;
+
+struct pst_gateway_config {
+    struct pst_loop *loop;
+    struct pst_drive *drive;
+    struct pst_registry *registry;
+    struct pst_metrics *metrics;
+    const struct pst_config *config; /* lives until pst_gateway_reload replaced it */
+    void (*finished)(void *user, const struct pst_access *record);
+    void *user;
+};
+
+/* Registers pools, classes and static replicas, and starts listening. errno when PST_E_SYSTEM. */
+int pst_gateway_new(const struct pst_gateway_config *config, struct pst_gateway **ret_gateway);
+void pst_gateway_free(struct pst_gateway *gateway);
+
+/* Handlers for the drive. */
+void pst_gateway_request_action(struct pst_gateway *gateway, const struct pst_gate_action *action);
+void pst_gateway_check(struct pst_gateway *gateway, const struct pst_gate_action *action);
+
+/* Replicas, tenants and limits of a configuration that needs no restart. The old one may be freed after. */
+int pst_gateway_reload(struct pst_gateway *gateway, const struct pst_config *config);
+
+/* close_after: Connection: close on every response. stop: no new connections. */
+void pst_gateway_close_after(struct pst_gateway *gateway);
+void pst_gateway_stop(struct pst_gateway *gateway);
+
+uint32_t pst_gateway_open(const struct pst_gateway *gateway); /* requests in flight, answers included */
+uint32_t pst_gateway_connections(const struct pst_gateway *gateway);
+uint16_t pst_gateway_port(const struct pst_gateway *gateway);
+
+#endif
