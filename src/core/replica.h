@@ -11,8 +11,8 @@
  *                   +--- SUSPECT <-- fails, silence, crash
  *
  * Guarantee: a replica that is not READY is given no place; places given never exceed its slots (the
- * least of all sources, fewer in slow start, one after an unexplained 500 or reset); never more than
- * half of the ready set, rounded up, is ejected by time-outs alone.
+ * least of all sources, fewer in slow start, one after an unexplained 500 or reset); at least half of
+ * the ready set, rounded up, outlives any number of probes that merely time out.
  */
 #ifndef PST_CORE_REPLICA_H
 #define PST_CORE_REPLICA_H
@@ -39,14 +39,31 @@ struct pst_fleet_ticket {
     uint8_t same_again;     /* next attempt: same replica, fresh connection */
     uint8_t first_seen;
     uint16_t crash_id;      /* which crash made it a suspect */
+    uint64_t serial;        /* tells it from later tickets of the same index */
+    pst_ns held_until;      /* no place before: was its replica's failure a crash? */
 };
+
+/*
+ * Call once, before the ticket is queued, with body_hash, affinity and sequences set; sets the rest. A
+ * client's own retry inherits the crash count of its body. False: that body has crashed two replicas;
+ * finish it as failed with REPLICA_DIED.
+ */
+bool pst_fleet_admit(struct pst_fleet *fleet, struct pst_fleet_ticket *ticket, pst_ns now);
 
 /*
  * A place for this ticket on a ready replica of the pool, or false: none now. Takes nothing. With
  * `replica` chosen by least outstanding work, affinity with bounded load, slow start, progress.
+ *
+ * A suspect (crashes > 0) and a ticket that is held (held_until > now, up to 1 s) may find no place
+ * while others would: when pst_fleet_is_picky says so, false means "look at the next ticket", not
+ * "nothing is free". The epoch grows when it is worth asking again.
  */
 bool pst_fleet_choose(const struct pst_fleet *fleet, uint16_t pool,
                       const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica);
+static inline bool pst_fleet_is_picky(const struct pst_fleet_ticket *ticket, pst_ns now)
+{
+    return ticket->crashes != 0 || ticket->held_until > now || ticket->last_replica != PST_REPLICA_ALL;
+}
 /* The place is taken: in flight rises by the ticket's sequences. work: estimated slot-time. */
 void pst_fleet_take(struct pst_fleet *fleet, uint32_t ticket_index, struct pst_fleet_ticket *ticket,
                     uint16_t replica, pst_ns work, pst_ns now);
@@ -85,6 +102,8 @@ pst_ns pst_fleet_deadline(const struct pst_fleet *fleet);
 /*
  * What the fleet wants done, one at a time, until false: CHECK, DRAINED{replica}, STATE; and the
  * tickets whose replica is taken for dead, as EVICT: the gate closes each attempt and obeys the verdict.
+ * EVICT with FAIL may also come for a ticket that was just requeued (no attempt to close): the failure
+ * turned out to be its second crash.
  */
 struct pst_fleet_order {
     enum { PST_FLEET_ACTION, PST_FLEET_EVICT } kind;
@@ -109,5 +128,14 @@ void pst_fleet_capacity(const struct pst_fleet *fleet, uint16_t pool,
                         struct pst_fleet_capacity *ret_capacity);
 /* Grows whenever places may have come free: lets the gate skip a look. */
 uint64_t pst_fleet_epoch(const struct pst_fleet *fleet);
+
+/* Replicas of a pool by state. O(1). */
+void pst_fleet_states(const struct pst_fleet *fleet, uint16_t pool,
+                      uint32_t ret_count[PST_REPLICA_STATE_COUNT]);
+/* False: no such replica. */
+bool pst_fleet_replica_view(const struct pst_fleet *fleet, uint16_t replica,
+                            struct pst_gate_replica_view *ret_view);
+/* Every count re-added and compared, asserted. O(replicas + tickets). */
+void pst_fleet_verify(const struct pst_fleet *fleet);
 
 #endif
