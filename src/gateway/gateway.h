@@ -33,9 +33,9 @@ struct pst_gateway_config {
 int pst_gateway_new(const struct pst_gateway_config *config, struct pst_gateway **ret_gateway);
 void pst_gateway_free(struct pst_gateway *gateway);
 
-/* Handlers for the drive. */
+/* Handlers for the drive: all its request actions, and all its fleet actions (others are ignored here). */
 void pst_gateway_request_action(struct pst_gateway *gateway, const struct pst_gate_action *action);
-void pst_gateway_check(struct pst_gateway *gateway, const struct pst_gate_action *action);
+void pst_gateway_fleet_action(struct pst_gateway *gateway, const struct pst_gate_action *action);
 
 /* Replicas, tenants and limits of a configuration that needs no restart. The old one may be freed after. */
 int pst_gateway_reload(struct pst_gateway *gateway, const struct pst_config *config);
