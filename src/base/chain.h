@@ -29,7 +29,7 @@ struct pst_chain_cursor {
 void pst_chain_init(struct pst_chain *chain);
 void pst_chain_done(struct pst_chain *chain); /* frees; takes an initialised or done one */
 
-/* `expected`: bytes still to come, if known (0: not), sizes the next segment. PST_E_NOMEM. */
+/* `expected`: bytes still to come, these included, if known (0: not); sizes a segment. PST_E_NOMEM. */
 int pst_chain_append(struct pst_chain *chain, const void *data, size_t len, uint64_t expected);
 
 /* Replaces bytes [at, at + len) with others of any length, without moving the rest of the chain. */
@@ -39,6 +39,7 @@ int pst_chain_replace(struct pst_chain *chain, uint64_t at, size_t len, const vo
 /* Fills up to `count` pieces from the cursor on; returns how many. Does not move the cursor. */
 size_t pst_chain_pieces(const struct pst_chain *chain, const struct pst_chain_cursor *cursor,
                         struct iovec *ret_pieces, size_t count);
-void pst_chain_advance(const struct pst_chain *chain, struct pst_chain_cursor *cursor, uint64_t bytes);
+void pst_chain_advance(const struct pst_chain *chain, struct pst_chain_cursor *cursor,
+                       uint64_t bytes);
 
 #endif

@@ -1,0 +1,15 @@
+/*
+ * fd.h - descriptors: how many there may be, and writing without being killed for it.
+ */
+#ifndef PST_BASE_FD_H
+#define PST_BASE_FD_H
+
+#include "pst.h"
+
+/* Raises the soft limit on open files to the hard one; returns what holds now. */
+uint64_t pst_fd_limit_raise(void);
+
+/* A reader that went away is an error of write(), not a signal. Once per process. */
+void pst_fd_ignore_sigpipe(void);
+
+#endif

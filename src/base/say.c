@@ -1,0 +1,42 @@
+/* say.c - the program's own messages; see log.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static enum pst_log_level most_said = PST_LOG_INFO;
+
+static const char *const level_names[PST_LOG_LEVEL_COUNT] = {
+    [PST_LOG_ERROR] = "error",
+    [PST_LOG_WARN] = "warn",
+    [PST_LOG_INFO] = "info",
+    [PST_LOG_DEBUG] = "debug",
+};
+
+void pst_say_level(enum pst_log_level most)
+{
+    most_said = most;
+}
+
+void pst_say(enum pst_log_level level, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    int prefix, len;
+
+    if (level > most_said)
+        return;
+    prefix = snprintf(text, sizeof text, "penstock: %s: ", level_names[level]);
+    va_start(args, format);
+    len = vsnprintf(text + prefix, sizeof text - (size_t)prefix - 1, format, args);
+    va_end(args);
+    if (len < 0)
+        return;
+    len += prefix;
+    if (len > (int)sizeof text - 2)
+        len = (int)sizeof text - 2;
+    text[len++] = '\n';
+    if (write(STDERR_FILENO, text, (size_t)len) < 0)
+        return; /* nowhere to complain */
+}
