@@ -18,16 +18,21 @@ struct pst_drive;
 
 struct pst_drive_handlers {
     void *user;
-    void (*request)(void *user, const struct pst_gate_action *action); /* CONTINUE PAUSE DISPATCH CLOSE FINISH */
-    void (*fleet)(void *user, const struct pst_gate_action *action);   /* CHECK DRAINED WAKE STATE */
-    void (*settled)(void *user, pst_ns deadline); /* the inbox is empty: call again by then */
+    /* CONTINUE PAUSE DISPATCH CLOSE FINISH */
+    void (*request)(void *user, const struct pst_gate_action *action);
+    /* CHECK DRAINED WAKE STATE */
+    void (*fleet)(void *user, const struct pst_gate_action *action);
+    /* The inbox is empty: send TIME by then. */
+    void (*settled)(void *user, pst_ns deadline);
 };
 
 int pst_drive_new(const struct pst_gate_config *config, struct pst_drive **ret_drive);
 void pst_drive_free(struct pst_drive *drive);
+/* Events given before this wait in the inbox, so that who handles actions may be built with events. */
 void pst_drive_handlers(struct pst_drive *drive, const struct pst_drive_handlers *handlers);
-/* Records from now on into a new file (header first); errno when PST_E_SYSTEM. Before any event. */
+/* Records into a new file, configuration first; errno when PST_E_SYSTEM. Before the handlers are set. */
 int pst_drive_record(struct pst_drive *drive, const char *path);
+/* Between events, never from a handler. What it changes is decided with the next event: send TIME. */
 int pst_drive_reconfigure(struct pst_drive *drive, const struct pst_gate_config *config);
 
 /* event->now is the caller's loop time. */

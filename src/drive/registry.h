@@ -16,7 +16,7 @@
 struct pst_registry_replica {
     bool present;
     uint16_t pool;
-    char *url;  /* its name everywhere */
+    char *url;   /* its name everywhere */
     pst_ns left; /* when it went, if not present and url is set */
 };
 
@@ -33,8 +33,8 @@ void pst_registry_done(struct pst_registry *registry);
 int pst_registry_pool(struct pst_registry *registry, const char *name, uint16_t *ret_pool);
 int pst_registry_class(struct pst_registry *registry, const char *name);
 /* Finds or adds. PST_E_FULL: PST_REPLICAS_MAX are in use. */
-int pst_registry_replica_add(struct pst_registry *registry, uint16_t pool, const char *url, pst_ns now,
-                             uint16_t *ret_replica);
+int pst_registry_replica_add(struct pst_registry *registry, uint16_t pool, const char *url,
+                             pst_ns now, uint16_t *ret_replica);
 void pst_registry_replica_remove(struct pst_registry *registry, uint16_t replica, pst_ns now);
 bool pst_registry_replica_find(const struct pst_registry *registry, const char *url,
                                uint16_t *ret_replica);
