@@ -9,14 +9,16 @@
 #ifndef PST_CODEC_ANSWER_H
 #define PST_CODEC_ANSWER_H
 
+#include "codec/report.h"
+#include "codec/sse.h"
 #include "pst.h"
 
 /* How the path's streams begin, fail and end (the table of the data plane). */
 enum pst_answer_form {
     PST_ANSWER_OPENAI,    /* chat/completions, completions: data:, error in data:, [DONE] */
     PST_ANSWER_RESPONSES, /* first delta or output item; error, response.failed; response.completed */
-    PST_ANSWER_MESSAGES,  /* content_block_*; event: error; message_stop */
-    PST_ANSWER_PLAIN,     /* anything else: first data: or body byte; end of message */
+    PST_ANSWER_MESSAGES, /* content_block_*; event: error; message_stop */
+    PST_ANSWER_PLAIN,    /* anything else: first data: or body byte; end of message */
     PST_ANSWER_FORM_COUNT
 };
 
@@ -32,16 +34,20 @@ struct pst_answer {
     enum pst_answer_form form;
     enum pst_answer_kind kind;
     /* Results so far; read by the driver, written here. */
-    bool begun;          /* the first byte that belongs to an answer was seen */
-    bool failed;         /* a failure event was seen */
-    bool failed_first;   /* … before anything that belongs to an answer */
-    bool ended;          /* its end event was seen ([DONE] …) */
-    bool at_boundary;    /* after a whole event (or nothing yet): an event may be added here */
-    uint16_t error_code; /* status named in the failure event ("code": 503), 0: none */
-    uint32_t data_events;  /* that carry output */
-    uint32_t tokens_in;    /* from usage; 0: not there */
+    bool begun;           /* the first byte that belongs to an answer was seen */
+    bool failed;          /* a failure event was seen */
+    bool failed_first;    /* … before anything that belongs to an answer */
+    bool ended;           /* its end event was seen ([DONE] …) */
+    bool at_boundary;     /* after a whole event (or nothing yet): an event may be added here */
+    uint16_t error_code;  /* status named in the failure event ("code": 503), 0: none */
+    uint32_t data_events; /* that carry output */
+    uint32_t tokens_in;   /* from usage; 0: not there */
     uint32_t tokens_out;
-    uint64_t state_[40]; /* the room's own: partial line, json scan */
+    /* The room's own: framing, and the event (or body) being read. */
+    struct pst_sse sse;
+    struct pst_report report;
+    uint8_t data_head_len;
+    char data_head[8];
 };
 
 void pst_answer_init(struct pst_answer *answer, enum pst_answer_form form,
@@ -50,7 +56,8 @@ void pst_answer_init(struct pst_answer *answer, enum pst_answer_form form,
 /*
  * Looks at the next bytes. Returns how many of them may be judged together: stops after the event (or
  * byte) that changes `begun`, `failed` or `ended`, so that the driver sees each change in order; call
- * again with the rest. len 0 returns 0.
+ * again with the rest. What is no event stream begins with its first byte, and nothing can change
+ * after it: it is taken whole. len 0 returns 0.
  */
 size_t pst_answer_feed(struct pst_answer *answer, const char *data, size_t len);
 

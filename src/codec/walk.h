@@ -1,0 +1,50 @@
+/*
+ * walk.h - a JSON text read with a map: every value comes with the place where it stands.
+ *
+ * Why: who reads a body or an answer wants a few values at known places of a large text. The places are
+ * a table of rules ("under ROOT, key model leads to MODEL"); walking it is the same work for all.
+ *
+ * Guarantee: as json.h; a value that no rule leads to stands at PST_WALK_ELSEWHERE, and so does
+ * everything inside it.
+ */
+#ifndef PST_CODEC_WALK_H
+#define PST_CODEC_WALK_H
+
+#include "codec/json.h"
+
+#define PST_WALK_ELSEWHERE 0
+#define PST_WALK_ROOT      1 /* the text's own value; the map's other places follow */
+#define PST_WALK_KEY_MAX   32
+
+struct pst_walk_rule {
+    uint8_t maps; /* bit set: the rule holds in these maps */
+    uint8_t in;   /* the container's place */
+    uint8_t to;
+    const char *key; /* NULL: elements of an array; "": every key that no rule before names */
+};
+
+#define PST_WALK_ELEMENT NULL
+#define PST_WALK_ANY_KEY ""
+
+struct pst_walk {
+    struct pst_json json;
+    const struct pst_walk_rule *rules;
+    const struct pst_walk_rule *rule; /* that led to the value at hand; NULL: none */
+    uint32_t rules_count;
+    uint8_t map;     /* one bit */
+    uint8_t place;   /* of the value at hand; of the object while its keys are read */
+    bool key_done;   /* a key was read, its value is next */
+    uint8_t key_len; /* PST_WALK_KEY_MAX + 1: longer than any */
+    char key[PST_WALK_KEY_MAX];
+    uint8_t container[PST_JSON_DEPTH_MAX]; /* places of the open containers */
+    uint8_t element[PST_JSON_DEPTH_MAX];   /* places of their elements */
+};
+
+void pst_walk_init(struct pst_walk *walk, const struct pst_walk_rule *rules, size_t count,
+                   uint8_t map);
+
+/* As pst_json_next; `place` and `rule` belong to the token returned. */
+enum pst_json_kind pst_walk_next(struct pst_walk *walk, struct pst_json_input *input,
+                                 struct pst_json_text *ret_text);
+
+#endif
