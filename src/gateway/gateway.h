@@ -29,8 +29,10 @@ struct pst_gateway_config {
     void *user;
 };
 
-/* Registers pools, classes and static replicas, and starts listening. errno when PST_E_SYSTEM. */
+/* Registers pools and classes, and listens (nothing is read yet). errno when PST_E_SYSTEM. */
 int pst_gateway_new(const struct pst_gateway_config *config, struct pst_gateway **ret_gateway);
+/* Adds the static replicas: the drive's handlers must be set, for the first CHECKs come at once. */
+int pst_gateway_start(struct pst_gateway *gateway);
 void pst_gateway_free(struct pst_gateway *gateway);
 
 /* Handlers for the drive: all its request actions, and all its fleet actions (others are ignored here). */
@@ -44,7 +46,8 @@ int pst_gateway_reload(struct pst_gateway *gateway, const struct pst_config *con
 void pst_gateway_close_after(struct pst_gateway *gateway);
 void pst_gateway_stop(struct pst_gateway *gateway);
 
-uint32_t pst_gateway_open(const struct pst_gateway *gateway); /* requests in flight, answers included */
+uint32_t
+pst_gateway_open(const struct pst_gateway *gateway); /* requests in flight, answers included */
 uint32_t pst_gateway_connections(const struct pst_gateway *gateway);
 uint16_t pst_gateway_port(const struct pst_gateway *gateway);
 

@@ -1,0 +1,62 @@
+/*
+ * inside.h - the gateway's own state, for the files of this room only.
+ */
+#ifndef PST_GATEWAY_INSIDE_H
+#define PST_GATEWAY_INSIDE_H
+
+#include "gateway/catalog.h"
+#include "gateway/gateway.h"
+#include "gateway/request.h"
+
+#define PST_GATEWAY_HOLD_MAX   (64 * 1024)  /* of an answer before its first byte that counts */
+#define PST_GATEWAY_HIGH_WATER (256 * 1024) /* pending towards a client: the replica is held back */
+#define PST_GATEWAY_LOW_WATER  (64 * 1024)
+
+/* A replica as the relay reaches it. */
+struct pst_gateway_replica {
+    struct pst_gateway *gateway;
+    struct pst_upstream *upstream; /* NULL: none at this index */
+    char *base_path;
+    uint16_t pool;
+    bool leaving; /* taken off the list: drained, then freed */
+    pst_ns progress_at;
+    uint32_t progress_events;
+    struct pst_fetch *probe; /* running, or NULL */
+    enum pst_probe probe_kind;
+    struct pst_later free_later;
+};
+
+struct pst_gateway {
+    struct pst_loop *loop;
+    struct pst_drive *drive;
+    struct pst_registry *registry;
+    struct pst_metrics *metrics;
+    const struct pst_config *config;
+    struct pst_catalog catalog;
+    struct pst_server *server;
+    void (*finished)(void *user, const struct pst_access *record);
+    void *user;
+    struct pst_request **by_ticket; /* by ticket index */
+    struct pst_request *free;
+    size_t free_count;
+    uint32_t open;
+    uint64_t id_prefix, id_next; /* request ids: random, then counted */
+    uint64_t created;            /* Unix seconds */
+    char *scratch;               /* one upstream head */
+    size_t scratch_size;
+    struct pst_gateway_replica replicas[PST_REPLICAS_MAX];
+};
+
+void pst_gateway_event(struct pst_gateway *gateway, struct pst_gate_event *event); /* stamps now */
+
+/* replicas.c */
+int pst_replicas_apply(struct pst_gateway *gateway); /* the static lists of the configuration */
+void pst_replicas_drained(struct pst_gateway *gateway, uint16_t replica);
+void pst_replicas_done(struct pst_gateway *gateway);
+void pst_replicas_progress(struct pst_gateway *gateway, uint16_t replica, uint32_t events);
+
+/* probe.c */
+void pst_probe_start(struct pst_gateway *gateway, uint16_t replica, enum pst_probe kind);
+void pst_probe_cancel(struct pst_gateway_replica *replica);
+
+#endif

@@ -1,0 +1,476 @@
+/*
+ * intake.c - from a head on a socket to a queued ticket.
+ *
+ * The head decides what it can (path, key, class, sizes) and is OFFERed; the body is read only when the
+ * gate said CONTINUE, and its peek decides the rest (model, pool, sequences) for ARRIVE.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL /* a state on the stack, no library call a piece */
+#include <xxhash.h>
+
+#include "gateway/classify.h"
+#include "gateway/inside.h"
+#include "gateway/text.h"
+
+#define TOLD_EVERY (256 * 1024) /* HELD for a chunked body */
+
+/* Refused before it became a ticket, or while it had one: `why` is the record's word for it. */
+static void refuse_early(struct pst_request *request, const char *why, struct pst_refusal refusal)
+{
+    request->record.refusal = why;
+    request->record.outcome = PST_OUTCOME_REFUSED;
+    pst_refuse(request, &refusal);
+    if (request->ticketed)
+        pst_request_cancel(request);
+    else
+        pst_request_finished(request);
+}
+
+static void refuse_invalid(struct pst_request *request, const char *why, uint16_t status,
+                           const char *message, const char *param)
+{
+    refuse_early(request, why,
+                 (struct pst_refusal){.status = status,
+                                      .type = "invalid_request_error",
+                                      .code = why,
+                                      .message = message,
+                                      .param = param,
+                                      .retry = -1});
+}
+
+/* The client's own id when it is fit to be logged and sent on, else one of ours. */
+static void take_id(struct pst_request *request, const struct pst_head *head)
+{
+    const struct pst_header *given = pst_head_find(head, PST_SLICE("x-request-id"));
+    struct pst_gateway *gateway = request->gateway;
+    bool fit = given != NULL && given->value.len > 0 && given->value.len < sizeof request->id;
+
+    for (size_t i = 0; fit && i < given->value.len; i++)
+        fit = given->value.at[i] > ' ' && given->value.at[i] < 0x7f;
+    if (fit) {
+        memcpy(request->id, given->value.at, given->value.len);
+        request->id[given->value.len] = '\0';
+        return;
+    }
+    snprintf(request->id, sizeof request->id, "req-%016llx%08llx",
+             (unsigned long long)gateway->id_prefix, (unsigned long long)gateway->id_next++);
+}
+
+/* traceparent: 00-<32 hex>-<16 hex>-<2 hex>; carried through unchanged, its trace id logged. */
+static void take_trace(struct pst_request *request, const struct pst_head *head)
+{
+    const struct pst_header *given = pst_head_find(head, PST_SLICE("traceparent"));
+
+    if (given != NULL && given->value.len >= 55 && given->value.at[2] == '-' &&
+        given->value.at[35] == '-')
+        pst_request_name(&request->trace, pst_slice(given->value.at + 3, 32));
+}
+
+static void take_peer(struct pst_request *request)
+{
+    const struct sockaddr *peer = pst_exchange_peer(request->exchange);
+    char text[INET6_ADDRSTRLEN] = "";
+
+    if (peer->sa_family == AF_INET)
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)peer)->sin_addr, text,
+                  sizeof text);
+    else if (peer->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, text,
+                  sizeof text);
+    snprintf(request->peer, sizeof request->peer, "%s", text);
+}
+
+static void take_record(struct pst_request *request, const struct pst_head *head)
+{
+    static const struct pst_slice methods[PST_METHOD_COUNT] = {
+        [PST_METHOD_GET] = {"GET", 3},
+        [PST_METHOD_HEAD] = {"HEAD", 4},
+        [PST_METHOD_POST] = {"POST", 4},
+        [PST_METHOD_OTHER] = {"other", 5},
+    };
+    const char *query = memchr(head->target.at, '?', head->target.len);
+
+    request->record.started = pst_loop_now(request->gateway->loop);
+    request->record.method = methods[head->method];
+    pst_request_name(&request->path,
+                     query == NULL ? head->target
+                                   : pst_slice(head->target.at, (size_t)(query - head->target.at)));
+    take_id(request, head);
+    take_trace(request, head);
+    take_peer(request);
+}
+
+static void answer_models(struct pst_request *request, struct pst_slice id)
+{
+    struct pst_gateway *gateway = request->gateway;
+    const struct pst_catalog_entry *entry = NULL;
+    struct pst_header headers[2];
+    struct pst_slice name;
+    char decoded[PST_PEEK_TEXT_MAX + 1], *json;
+    size_t len;
+
+    if (id.len != 0) {
+        if (pst_route_decode(id, decoded, sizeof decoded, &name) == PST_OK)
+            entry = pst_catalog_find(&gateway->catalog, name);
+        if (entry == NULL) {
+            refuse_invalid(request, "model_not_found", 404, "No such model here.", "model");
+            return;
+        }
+    }
+    if (pst_catalog_render(&gateway->catalog, entry, gateway->created, &json, &len) != PST_OK) {
+        refuse_early(request, "no_memory",
+                     (struct pst_refusal){.status = 503,
+                                          .type = "server_error",
+                                          .code = "no_memory",
+                                          .message = "Out of memory.",
+                                          .retry = 1});
+        return;
+    }
+    headers[0] = (struct pst_header){PST_SLICE("Content-Type"), PST_SLICE("application/json")};
+    headers[1] = (struct pst_header){PST_SLICE("X-Request-Id"), pst_slice_of(request->id)};
+    pst_exchange_respond(request->exchange, 200, headers, 2, len);
+    pst_exchange_write(request->exchange, json, len);
+    free(json);
+    pst_exchange_end(request->exchange);
+    request->exchange = NULL;
+    request->record.status = 200;
+    request->record.bytes_out = len;
+    request->record.outcome = PST_OUTCOME_DONE;
+    request->record.refusal = "models"; /* ours alone: no ticket */
+    pst_request_finished(request);
+}
+
+/* A content coding hides the body from the peek. */
+static bool body_is_readable(struct pst_request *request, const struct pst_head *head)
+{
+    const struct pst_header *coding = pst_head_find(head, PST_SLICE("content-encoding"));
+    char message[160];
+
+    if (coding == NULL || coding->value.len == 0 ||
+        pst_slice_equal_nocase(coding->value, PST_SLICE("identity")))
+        return true;
+    snprintf(message, sizeof message,
+             "Content-Encoding %.*s is not read here; send the body without it.",
+             coding->value.len > 64 ? 64 : (int)coding->value.len, coding->value.at);
+    refuse_invalid(request, "unsupported_encoding", 415, message, NULL);
+    return false;
+}
+
+static bool body_is_small_enough(struct pst_request *request, uint64_t bytes)
+{
+    char message[128];
+
+    if (bytes <= request->gateway->config->body_max)
+        return true;
+    snprintf(message, sizeof message, "The body is larger than %llu bytes (limits.body).",
+             (unsigned long long)request->gateway->config->body_max);
+    refuse_invalid(request, "body_too_large", 413, message, NULL);
+    return false;
+}
+
+static void offer(struct pst_request *request)
+{
+    struct pst_gateway *gateway = request->gateway;
+    struct pst_gate_event event = {.kind = PST_EVENT_OFFER};
+
+    if (!pst_drive_ticket(gateway->drive, &request->ticket)) {
+        request->record.reason = PST_REASON_SLAB_FULL;
+        request->record.outcome = PST_OUTCOME_REFUSED;
+        pst_refuse_finished(request, PST_OUTCOME_REFUSED, PST_REASON_SLAB_FULL, 1000);
+        pst_request_finished(request);
+        return;
+    }
+    request->ticketed = true;
+    gateway->by_ticket[request->ticket.index] = request;
+    event.u.offer.id = request->ticket;
+    event.u.offer.body_bytes = request->content_length;
+    event.u.offer.pool = gateway->config->pools_count == 1 ? 0 : request->pool;
+    event.u.offer.class_ = request->class_;
+    event.u.offer.type = request->type;
+    event.u.offer.flow = pst_classify_key(request->tenant, pst_slice(NULL, 0));
+    event.u.offer.weight = gateway->config->tenants[request->tenant].weight;
+    pst_gateway_event(gateway, &event);
+}
+
+static void on_head(struct pst_exchange *x, const struct pst_head *head)
+{
+    struct pst_gateway *gateway = pst_exchange_server_user(x);
+    struct pst_request *request = pst_request_new(gateway);
+    struct pst_route_match match = {NULL, PST_POOL_NONE, {NULL, 0}};
+    struct pst_slice id = {NULL, 0};
+    struct pst_claim claim;
+    bool is_models;
+
+    if (request == NULL) {
+        pst_exchange_abort(x);
+        return;
+    }
+    request->exchange = x;
+    pst_exchange_set_user(x, request);
+    take_record(request, head);
+
+    is_models = pst_route_is_models(head->target, &id);
+    if (!is_models && !pst_route_find(gateway->config, head->target, &match)) {
+        refuse_invalid(request, "not_found", 404, "This path is not served here.", NULL);
+        return;
+    }
+    request->route = match.route;
+    if (head->method != (is_models ? PST_METHOD_GET : PST_METHOD_POST)) {
+        refuse_invalid(request, "method_not_allowed", 405,
+                       is_models ? "Only GET is served here." : "Only POST is served here.", NULL);
+        return;
+    }
+    if (!pst_classify(gateway->config, head, !is_models && match.route->anthropic,
+                      pst_exchange_peer(x), &claim)) {
+        refuse_early(request, "unauthorized",
+                     (struct pst_refusal){.status = 401,
+                                          .type = "authentication_error",
+                                          .code = "invalid_api_key",
+                                          .message = "The API key is missing or not known here.",
+                                          .retry = -1});
+        return;
+    }
+    request->tenant = claim.tenant;
+    request->authenticated = claim.authenticated;
+    request->class_ = claim.class_;
+    request->type = claim.type;
+    request->client_retry = claim.client_retry;
+    request->ttl_ms = claim.ttl_ms;
+    request->flow_key = claim.flow_key;
+    request->record.class_ = claim.class_;
+    pst_request_name(&request->claimed, claim.claimed);
+    pst_request_name(&request->tenant_name,
+                     pst_slice_of(gateway->config->tenants[claim.tenant].name));
+    if (is_models) {
+        answer_models(request, id);
+        return;
+    }
+    if (!claim.labelled)
+        pst_metric_add(gateway->metrics, PST_METRIC_UNLABELLED, (struct pst_labels){0}, 1);
+
+    request->pool = match.pool;
+    request->content_length = head->has_body ? head->content_length : 0;
+    if (!body_is_readable(request, head) ||
+        (request->content_length != PST_LENGTH_UNKNOWN &&
+         !body_is_small_enough(request, request->content_length)))
+        return;
+    if (request->content_length == 0) {
+        refuse_invalid(request, "invalid_body", 400, "The request has no body; send a JSON object.",
+                       NULL);
+        return;
+    }
+    if (match.model.len != 0) {
+        char decoded[PST_PEEK_TEXT_MAX + 1];
+        struct pst_slice name;
+        const struct pst_catalog_entry *entry = NULL;
+
+        if (pst_route_decode(match.model, decoded, sizeof decoded, &name) == PST_OK)
+            entry = pst_catalog_find(&gateway->catalog, name);
+        if (entry == NULL) {
+            refuse_invalid(request, "model_not_found", 404, "No such model here.", "model");
+            return;
+        }
+        request->pool = entry->pool;
+        request->model_number = entry->number;
+        pst_request_name(&request->model, name);
+    }
+    if (pst_forward_keep_head(request, head) != PST_OK) {
+        pst_exchange_abort(x);
+        request->exchange = NULL;
+        request->record.refusal = "no_memory";
+        pst_request_finished(request);
+        return;
+    }
+    pst_peek_init(&request->peek, match.route->body);
+    offer(request);
+}
+
+static void on_body(struct pst_exchange *x, const char *data, size_t len)
+{
+    struct pst_request *request = pst_exchange_user(x);
+    struct pst_gate_event event = {.kind = PST_EVENT_HELD};
+    uint64_t expected = 0;
+
+    if (!body_is_small_enough(request, request->body.bytes + len))
+        return;
+    if (request->content_length != PST_LENGTH_UNKNOWN)
+        expected = request->content_length - request->body.bytes;
+    if (pst_chain_append(&request->body, data, len, expected) != PST_OK) {
+        refuse_early(request, "no_memory",
+                     (struct pst_refusal){.status = 503,
+                                          .type = "server_error",
+                                          .code = "no_memory",
+                                          .message = "Out of memory.",
+                                          .retry = 1});
+        return;
+    }
+    request->record.bytes_in = request->body.bytes;
+    (void)pst_peek_feed(&request->peek, data, len); /* its verdict is asked for at the end */
+    if (request->content_length == PST_LENGTH_UNKNOWN &&
+        request->body.bytes - request->body_told >= TOLD_EVERY) {
+        request->body_told = request->body.bytes;
+        event.u.held.id = request->ticket;
+        event.u.held.bytes = request->body.bytes;
+        pst_gateway_event(request->gateway, &event);
+    }
+}
+
+static uint64_t hash_of(const struct pst_chain *body)
+{
+    struct pst_chain_cursor cursor = {0};
+    struct iovec pieces[16];
+    XXH3_state_t state;
+    size_t n;
+
+    XXH3_64bits_reset(&state);
+    while ((n = pst_chain_pieces(body, &cursor, pieces, PST_COUNT_OF(pieces))) != 0) {
+        for (size_t i = 0; i < n; i++) {
+            XXH3_64bits_update(&state, pieces[i].iov_base, pieces[i].iov_len);
+            pst_chain_advance(body, &cursor, pieces[i].iov_len);
+        }
+    }
+    return XXH3_64bits_digest(&state) | 1; /* 0 means none */
+}
+
+/* An alias changes the value of `model` and nothing else. */
+static int rename_model(struct pst_request *request, const struct pst_peek_result *seen,
+                        const struct pst_config_model *model)
+{
+    char value[6 * PST_PEEK_TEXT_MAX + 2];
+    struct pst_text text = pst_text(value, sizeof value);
+
+    if (model->upstream == NULL || seen->model_bytes == 0)
+        return PST_OK;
+    PST_TEXT_PUT(&text, "\"");
+    pst_text_json(&text, pst_slice_of(model->upstream));
+    PST_TEXT_PUT(&text, "\"");
+    return pst_chain_replace(&request->body, seen->model_at, seen->model_bytes, value, text.len);
+}
+
+/* Model to pool. False: refused. */
+static bool settle_pool(struct pst_request *request, const struct pst_peek_result *seen,
+                        uint32_t *ret_model_weight)
+{
+    struct pst_gateway *gateway = request->gateway;
+    const struct pst_catalog_entry *entry;
+    char message[PST_PEEK_TEXT_MAX + 64];
+
+    *ret_model_weight = 100;
+    if (request->pool != PST_POOL_NONE) /* the path said it */
+        return true;
+    if (seen->model_bytes == 0) {
+        request->pool = gateway->config->default_pool;
+        if (request->pool == PST_POOL_NONE)
+            refuse_invalid(request, "model_required", 400, "The body names no model.", "model");
+        return request->pool != PST_POOL_NONE;
+    }
+    entry = pst_catalog_find(&gateway->catalog, pst_slice_of(seen->model));
+    if (entry == NULL) {
+        snprintf(message, sizeof message, "The model '%s' does not exist here.", seen->model);
+        refuse_invalid(request, "model_not_found", 404, message, "model");
+        return false;
+    }
+    request->pool = entry->pool;
+    request->model_number = entry->number;
+    *ret_model_weight = entry->model->weight;
+    pst_request_name(&request->model, pst_slice_of(seen->model));
+    if (rename_model(request, seen, entry->model) == PST_OK)
+        return true;
+    refuse_early(request, "no_memory",
+                 (struct pst_refusal){.status = 503,
+                                      .type = "server_error",
+                                      .code = "no_memory",
+                                      .message = "Out of memory.",
+                                      .retry = 1});
+    return false;
+}
+
+/*
+ * Text bytes as the estimate wants them: some four a token, while a CJK character is about a token and
+ * three bytes, and a token given as a number is one.
+ */
+static uint32_t prompt_bytes_of(const struct pst_peek_result *seen)
+{
+    uint64_t bytes = seen->text_bytes + seen->wide_chars + 4 * seen->tokens_given;
+
+    return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+}
+
+static uint32_t flow_of(const struct pst_request *request, const struct pst_peek_result *seen)
+{
+    uint32_t key = ((uint32_t)request->tenant << 16 | request->model_number) ^ request->flow_key;
+
+    if (request->authenticated && seen->user[0] != '\0')
+        return pst_classify_key(key, pst_slice_of(seen->user));
+    return pst_classify_key(key, pst_slice(NULL, 0));
+}
+
+static void on_body_end(struct pst_exchange *x)
+{
+    struct pst_request *request = pst_exchange_user(x);
+    struct pst_gateway *gateway = request->gateway;
+    struct pst_gate_event event = {.kind = PST_EVENT_ARRIVE};
+    struct pst_peek_result seen;
+    uint32_t weight;
+
+    if (pst_peek_finish(&request->peek, &seen) != PST_OK) {
+        uint64_t offset;
+        const char *why = pst_peek_error(&request->peek, &offset);
+        char message[256];
+
+        snprintf(message, sizeof message, "The body is not valid JSON: %s at byte %llu.", why,
+                 (unsigned long long)offset);
+        refuse_invalid(request, "invalid_body", 400, message, NULL);
+        return;
+    }
+    if (!settle_pool(request, &seen, &weight))
+        return;
+    request->stream = seen.stream || request->route->streams_always;
+    request->record.stream = request->stream;
+    weight = weight * gateway->config->tenants[request->tenant].weight / 100;
+
+    event.flags = (uint8_t)((request->stream ? PST_ARRIVE_STREAM : 0) |
+                            (request->client_retry ? PST_ARRIVE_RETRY : 0));
+    event.u.arrive.id = request->ticket;
+    event.u.arrive.pool = request->pool;
+    event.u.arrive.class_ = request->class_;
+    event.u.arrive.type = request->type;
+    event.u.arrive.flow = flow_of(request, &seen);
+    event.u.arrive.prompt_bytes = prompt_bytes_of(&seen);
+    event.u.arrive.max_tokens = seen.max_tokens;
+    event.u.arrive.ttl_ms = request->ttl_ms;
+    event.u.arrive.sequences = seen.sequences > UINT16_MAX ? UINT16_MAX : (uint16_t)seen.sequences;
+    event.u.arrive.weight = weight == 0 ? 1 : weight > UINT16_MAX ? UINT16_MAX : (uint16_t)weight;
+    event.u.arrive.body_hash = hash_of(&request->body);
+    event.u.arrive.affinity = seen.prefix_hash;
+    if (request->stream && request->route->answer != PST_ANSWER_PLAIN)
+        pst_keepalive_start(request);
+    pst_gateway_event(gateway, &event);
+}
+
+static void on_drained(struct pst_exchange *x)
+{
+    pst_relay_drained(pst_exchange_user(x));
+}
+
+static void on_gone(struct pst_exchange *x)
+{
+    struct pst_request *request = pst_exchange_user(x);
+
+    request->exchange = NULL;
+    request->record.status = 499;
+    if (request->ticketed)
+        pst_request_cancel(request);
+}
+
+const struct pst_server_handler pst_intake_handler = {
+    .head = on_head,
+    .body = on_body,
+    .body_end = on_body_end,
+    .drained = on_drained,
+    .gone = on_gone,
+};

@@ -1,0 +1,453 @@
+/*
+ * relay.c - the replica's answer on its way to the client.
+ *
+ *   head --error status--> held whole, judged at its end: FULL, LOADING, ERROR_STATUS
+ *     |
+ *     +--2xx … 4xx--> held until the first byte that belongs to an answer
+ *                        | failure event first --> FULL or ERROR_EVENT, nothing was seen
+ *                        v
+ *                     begun: FIRST, status line and all that was held; then bytes pass as they come
+ *
+ * Until begun the ticket may run elsewhere, so nothing of this attempt may reach the client. After it
+ * nothing is tried again, and a loss must be seen: an error event where one fits, a broken connection
+ * where none does.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gateway/inside.h"
+
+static struct pst_request *request_of(struct pst_call *call)
+{
+    return (struct pst_request *)(void *)((char *)call - offsetof(struct pst_request, call));
+}
+
+static struct pst_request *of_stall(struct pst_timer *timer)
+{
+    return (struct pst_request *)(void *)((char *)timer - offsetof(struct pst_request, stall));
+}
+
+void pst_relay_reset(struct pst_request *request)
+{
+    if (request->kept.bytes != request->kept.inline_)
+        free(request->kept.bytes);
+    request->kept.bytes = NULL;
+    request->held_len = 0;
+    request->error_answer = request->oversized = request->begun = request->whole = false;
+    request->paused = false;
+    request->attempt = 0;
+    pst_timer_cancel(request->gateway->loop, &request->stall);
+}
+
+void pst_relay_close(struct pst_request *request)
+{
+    pst_call_cancel(&request->call);
+    if (!request->committed || !request->begun)
+        pst_relay_reset(request);
+    request->attempt = 0;
+}
+
+/* The attempt is over for us; what it means is the gate's to say. */
+static void end_attempt(struct pst_request *request, enum pst_end kind)
+{
+    struct pst_gate_event event = {.kind = PST_EVENT_END};
+
+    pst_call_cancel(&request->call);
+    pst_timer_cancel(request->gateway->loop, &request->stall);
+    event.u.end.id = request->ticket;
+    event.u.end.attempt = request->attempt;
+    event.u.end.kind = (uint8_t)kind;
+    if (request->begun) {
+        event.u.end.tokens_in = request->answer.tokens_in;
+        event.u.end.tokens_out = request->answer.tokens_out != 0 ? request->answer.tokens_out
+                                                                 : request->answer.data_events;
+        request->record.tokens_in = event.u.end.tokens_in;
+        request->record.tokens_out = event.u.end.tokens_out;
+    }
+    if (kind == PST_END_FULL)
+        event.u.end.retry_after_ms = request->kept.retry_after_ms;
+    pst_gateway_event(request->gateway, &event);
+}
+
+/* "7" or "7.5" seconds; a date is not read (engines send numbers). */
+static uint32_t retry_after_of(const struct pst_head *head)
+{
+    const struct pst_header *header = pst_head_find(head, PST_SLICE("retry-after"));
+    uint64_t seconds = 0;
+
+    if (header == NULL || header->value.len == 0 || header->value.len > 6)
+        return 0;
+    for (size_t i = 0; i < header->value.len; i++) {
+        if (header->value.at[i] < '0' || header->value.at[i] > '9')
+            return 0;
+        seconds = seconds * 10 + (uint64_t)(header->value.at[i] - '0');
+    }
+    return (uint32_t)(seconds * 1000);
+}
+
+/* Names that this hop says itself. */
+static bool is_ours(const struct pst_head *head, struct pst_slice name)
+{
+    return pst_head_is_hop(head, name) || pst_slice_equal_nocase(name, PST_SLICE("date")) ||
+           pst_slice_equal_nocase(name, PST_SLICE("x-request-id")) ||
+           pst_slice_equal_nocase(name, PST_SLICE("server-timing"));
+}
+
+/* Copies what of the head goes on. False: no memory, or more headers than are kept. */
+static bool keep_head(struct pst_request *request, const struct pst_head *head)
+{
+    struct pst_kept_head *kept = &request->kept;
+    size_t bytes = 0;
+    char *to;
+
+    for (size_t i = 0; i < head->count; i++)
+        bytes += head->headers[i].name.len + head->headers[i].value.len;
+    kept->bytes = bytes <= sizeof kept->inline_ ? kept->inline_ : malloc(bytes);
+    if (kept->bytes == NULL)
+        return false;
+    to = kept->bytes;
+    kept->count = 0;
+    for (size_t i = 0; i < head->count; i++) {
+        struct pst_header from = head->headers[i];
+
+        if (is_ours(head, from.name))
+            continue;
+        if (kept->count == PST_COUNT_OF(kept->headers) - 4) /* room for ours */
+            return false;
+        memcpy(to, from.name.at, from.name.len);
+        kept->headers[kept->count].name = pst_slice(to, from.name.len);
+        to += from.name.len;
+        if (from.value.len != 0)
+            memcpy(to, from.value.at, from.value.len);
+        kept->headers[kept->count].value = pst_slice(to, from.value.len);
+        to += from.value.len;
+        kept->count++;
+    }
+    kept->status = head->status;
+    kept->has_body = head->has_body;
+    kept->content_length = head->content_length;
+    kept->retry_after_ms = retry_after_of(head);
+    kept->until_close = head->has_body && head->content_length == PST_LENGTH_UNKNOWN &&
+                        pst_head_find(head, PST_SLICE("transfer-encoding")) == NULL;
+    return true;
+}
+
+static enum pst_answer_kind kind_of(const struct pst_head *head)
+{
+    static const struct pst_slice events = {"text/event-stream", 17},
+                                  json = {"application/json", 16};
+    const struct pst_header *type = pst_head_find(head, PST_SLICE("content-type"));
+
+    if (type == NULL)
+        return PST_ANSWER_OPAQUE;
+    if (type->value.len >= events.len && strncasecmp(type->value.at, events.at, events.len) == 0)
+        return PST_ANSWER_EVENTS;
+    if (type->value.len >= json.len && strncasecmp(type->value.at, json.at, json.len) == 0)
+        return PST_ANSWER_JSON;
+    return PST_ANSWER_OPAQUE;
+}
+
+static void on_head(struct pst_call *call, const struct pst_head *head)
+{
+    struct pst_request *request = request_of(call);
+
+    if (!keep_head(request, head)) {
+        end_attempt(request, PST_END_BAD_FRAMING);
+        return;
+    }
+    request->error_answer = head->status == 429 || head->status >= 500;
+    pst_answer_init(&request->answer, request->route->answer, kind_of(head));
+}
+
+static bool hold(struct pst_request *request, const char *data, size_t len)
+{
+    if (request->held_len + len > request->held_size) {
+        size_t size = request->held_size == 0 ? 2048 : request->held_size;
+        char *grown;
+
+        while (size < request->held_len + len)
+            size *= 2;
+        grown = realloc(request->held, size);
+        if (grown == NULL)
+            return false;
+        request->held = grown;
+        request->held_size = size;
+    }
+    memcpy(request->held + request->held_len, data, len);
+    request->held_len += len;
+    return true;
+}
+
+/* The whole answer is an error: only its beginning can matter, to tell Loading or to be passed on. */
+static void hold_error(struct pst_request *request, const char *data, size_t len)
+{
+    if (request->held_len + len <= PST_GATEWAY_HOLD_MAX && hold(request, data, len))
+        return;
+    request->oversized = true;
+    end_attempt(request, request->kept.status == 429 || request->kept.status == 529
+                             ? PST_END_FULL
+                             : PST_END_ERROR_STATUS);
+}
+
+void pst_relay_respond(struct pst_request *request)
+{
+    struct pst_kept_head *kept = &request->kept;
+    struct pst_header *headers = kept->headers;
+    size_t n = kept->count;
+    bool buffering_said = false;
+    char queue[48];
+
+    for (size_t i = 0; i < n; i++)
+        buffering_said |= pst_slice_equal_nocase(headers[i].name, PST_SLICE("x-accel-buffering"));
+    headers[n++] = (struct pst_header){PST_SLICE("X-Request-Id"), pst_slice_of(request->id)};
+    snprintf(queue, sizeof queue, "queue;dur=%.3f", (double)request->record.wait / PST_MS);
+    headers[n++] = (struct pst_header){PST_SLICE("server-timing"), pst_slice_of(queue)};
+    request->events = request->answer.kind == PST_ANSWER_EVENTS;
+    if (request->events && !buffering_said) /* a proxy in front must not collect events */
+        headers[n++] = (struct pst_header){PST_SLICE("X-Accel-Buffering"), PST_SLICE("no")};
+    if (kept->status >= 500)
+        headers[n++] = (struct pst_header){PST_SLICE("x-should-retry"), PST_SLICE("false")};
+    pst_exchange_respond(request->exchange, kept->status, headers, n,
+                         kept->has_body ? kept->content_length : 0);
+    request->record.status = kept->status;
+    request->committed = true;
+}
+
+static void deliver(struct pst_request *request, const char *data, size_t len)
+{
+    if (request->exchange == NULL || len == 0)
+        return;
+    request->record.bytes_out += len;
+    if (pst_exchange_write(request->exchange, data, len) > PST_GATEWAY_HIGH_WATER &&
+        !request->paused && pst_call_running(&request->call)) {
+        request->paused = true;
+        pst_call_read(&request->call, false);
+    }
+}
+
+void pst_relay_drained(struct pst_request *request)
+{
+    if (!request->paused)
+        return;
+    request->paused = false;
+    request->last_event = pst_loop_now(request->gateway->loop); /* the silence was ours */
+    if (pst_call_running(&request->call))
+        pst_call_read(&request->call, true);
+}
+
+static void stalled(struct pst_timer *timer)
+{
+    struct pst_request *request = of_stall(timer);
+    struct pst_loop *loop = request->gateway->loop;
+    pst_ns limit = request->gateway->config->pools[request->pool].stream_stall;
+
+    if (request->paused)
+        pst_timer_set(loop, timer, pst_loop_now(loop) + limit);
+    else if (pst_loop_now(loop) - request->last_event < limit)
+        pst_timer_set(loop, timer, request->last_event + limit);
+    else
+        end_attempt(request, PST_END_STALL);
+}
+
+/* The first byte that belongs to an answer: from here on this attempt is the answer. */
+static void begin(struct pst_request *request)
+{
+    struct pst_gateway *gateway = request->gateway;
+    pst_ns now = pst_loop_now(gateway->loop);
+
+    request->begun = true;
+    request->last_event = now;
+    request->record.ttft = now - request->record.started;
+    request->record.upstream = now - request->dispatched;
+    pst_keepalive_stop(request);
+    request->stall.fire = stalled;
+    pst_timer_set(gateway->loop, &request->stall,
+                  now + gateway->config->pools[request->pool].stream_stall);
+    if (request->exchange == NULL)
+        return;
+    if (!request->committed)
+        pst_relay_respond(request);
+    deliver(request, request->held, request->held_len);
+    request->held_len = 0;
+}
+
+/* FIRST. False: a limit came due in the same step, and the request is no more. */
+static bool say_first(struct pst_request *request)
+{
+    struct pst_gateway *gateway = request->gateway;
+    uint32_t index = request->ticket.index;
+    struct pst_gate_event event = {.kind = PST_EVENT_FIRST};
+
+    event.u.first.id = request->ticket;
+    event.u.first.attempt = request->attempt;
+    pst_gateway_event(gateway, &event);
+    return gateway->by_ticket[index] == request && request->attempt == event.u.first.attempt;
+}
+
+/* A stream whose status we sent ourselves (comments while it waited) can only go on as a stream. */
+static bool fits_committed(const struct pst_request *request)
+{
+    return !request->committed ||
+           (request->kept.status == 200 && request->answer.kind == PST_ANSWER_EVENTS);
+}
+
+static enum pst_end end_of_event(const struct pst_answer *answer)
+{
+    return answer->error_code == 429 || answer->error_code == 503 || answer->error_code == 529
+               ? PST_END_FULL
+               : PST_END_ERROR_EVENT;
+}
+
+/* Before begun: holds what comes. Returns how many bytes were dealt with; SIZE_MAX: it is over. */
+static size_t look_for_beginning(struct pst_request *request, const char *data, size_t len)
+{
+    size_t at = 0;
+
+    while (at < len && !request->answer.begun) {
+        at += pst_answer_feed(&request->answer, data + at, len - at);
+        if (request->answer.failed_first) {
+            end_attempt(request, end_of_event(&request->answer));
+            return SIZE_MAX;
+        }
+    }
+    if (!request->answer.begun && request->held_len + at <= PST_GATEWAY_HOLD_MAX) {
+        if (hold(request, data, at))
+            return at;
+        end_attempt(request, PST_END_RESET); /* no memory: as if the connection had failed */
+        return SIZE_MAX;
+    }
+    if (!fits_committed(request)) {
+        end_attempt(request, PST_END_ERROR_STATUS);
+        return SIZE_MAX;
+    }
+    begin(request);
+    deliver(request, data, at);
+    return at;
+}
+
+static void watch_progress(struct pst_request *request, uint32_t events_before)
+{
+    struct pst_gateway *gateway = request->gateway;
+    uint32_t events = request->answer.data_events - events_before;
+    pst_ns now = pst_loop_now(gateway->loop);
+
+    if (request->answer.kind == PST_ANSWER_EVENTS && events != 0) {
+        struct pst_labels labels = {.pool = request->pool, .class_ = request->class_};
+
+        if (events_before != 0)
+            pst_metric_observe(gateway->metrics, PST_METRIC_INTER_TOKEN, labels,
+                               (now - request->last_event) / events);
+        pst_replicas_progress(gateway, request->replica, events);
+    }
+    request->last_event = now;
+}
+
+static void on_body(struct pst_call *call, const char *data, size_t len)
+{
+    struct pst_request *request = request_of(call);
+    uint32_t events_before = request->begun ? request->answer.data_events : 0;
+    bool first = !request->begun;
+    size_t at = 0;
+
+    if (request->error_answer) {
+        hold_error(request, data, len);
+        return;
+    }
+    if (!request->begun) {
+        at = look_for_beginning(request, data, len);
+        if (at == SIZE_MAX || !request->begun)
+            return;
+    }
+    for (size_t fed = at; fed < len;)
+        fed += pst_answer_feed(&request->answer, data + fed, len - fed);
+    watch_progress(request, events_before);
+    deliver(request, data + at, len - at);
+    if (first)
+        (void)say_first(request); /* last: it may end the request */
+}
+
+static enum pst_end judge_error_status(const struct pst_request *request)
+{
+    uint16_t status = request->kept.status;
+
+    if (pst_answer_is_loading(status, request->held, request->held_len))
+        return PST_END_LOADING;
+    return status == 429 || status == 503 || status == 529 ? PST_END_FULL : PST_END_ERROR_STATUS;
+}
+
+/* A whole message: is it a whole answer? */
+static enum pst_end judge_whole(struct pst_request *request)
+{
+    if (request->error_answer)
+        return judge_error_status(request);
+    pst_answer_end(&request->answer);
+    if (request->answer.failed_first)
+        return end_of_event(&request->answer);
+    if (request->answer.kind == PST_ANSWER_EVENTS && request->kept.until_close &&
+        !request->answer.ended)
+        return PST_END_CUT; /* nothing but the end event tells a whole stream from a cut one */
+    if (!request->begun && !fits_committed(request))
+        return PST_END_ERROR_STATUS;
+    request->whole = true;
+    return request->answer.failed ? PST_END_ERROR_EVENT : PST_END_DONE;
+}
+
+static void on_end(struct pst_call *call, enum pst_call_end how)
+{
+    static const enum pst_end by_call[PST_CALL_END_COUNT] = {
+        [PST_CALL_DONE] = PST_END_DONE,
+        [PST_CALL_REFUSED] = PST_END_REFUSED,
+        [PST_CALL_RESET_REUSED] = PST_END_RESET_REUSED,
+        [PST_CALL_RESET] = PST_END_RESET,
+        [PST_CALL_CUT] = PST_END_CUT,
+        [PST_CALL_BAD_FRAMING] = PST_END_BAD_FRAMING,
+    };
+    struct pst_request *request = request_of(call);
+    enum pst_end end = by_call[how];
+
+    if (how == PST_CALL_DONE)
+        end = judge_whole(request);
+    else if (request->begun)
+        pst_answer_end(&request->answer);
+    if (request->whole &&
+        !request->begun) { /* an answer without a body, or of nothing but comments */
+        begin(request);
+        if (!say_first(request))
+            return;
+    }
+    end_attempt(request, end);
+}
+
+void pst_relay_pass_on(struct pst_request *request)
+{
+    request->answer.kind = PST_ANSWER_OPAQUE;
+    request->kept.has_body = true;
+    request->kept.content_length = request->held_len;
+    pst_relay_respond(request);
+    deliver(request, request->held, request->held_len);
+    pst_exchange_end(request->exchange);
+    request->exchange = NULL;
+}
+
+void pst_relay_break(struct pst_request *request, const char *message, const char *code)
+{
+    char event[1024];
+    size_t len;
+
+    PST_ASSERT(request->committed && request->exchange != NULL);
+    if (request->events && (!request->begun || request->answer.at_boundary)) {
+        len = pst_refuse_event(request->route, message, code, event, sizeof event);
+        pst_exchange_write(request->exchange, event, len);
+        request->record.bytes_out += len;
+        pst_exchange_end(request->exchange);
+    } else {
+        pst_exchange_abort(request->exchange);
+    }
+    request->exchange = NULL;
+}
+
+const struct pst_call_handler pst_relay_handler = {
+    .head = on_head,
+    .body = on_body,
+    .end = on_end,
+};
