@@ -1,0 +1,181 @@
+#include "config/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/draft.h"
+#include "config/problems.h"
+
+#define FILE_MAX_BYTES (1u << 20)
+#define MEMORY_MAX     (32u << 20)
+
+/* What pst_config_free gives back: the arena holds all that the configuration points to. */
+struct owned {
+    struct pst_config config;
+    struct pst_arena arena;
+};
+
+static int parse(struct owned *owned, const char *path, const char *text, size_t len,
+                 struct pst_problems *problems)
+{
+    const struct pst_config_reader reader = {&owned->arena, problems};
+    const struct pst_tree_node *root;
+    struct pst_draft *draft = pst_arena_take(&owned->arena, sizeof *draft);
+    int rc;
+
+    if (draft == NULL)
+        return PST_E_NOMEM;
+    rc = pst_tree_read(text, len, &owned->arena, problems, &root);
+    if (rc != PST_OK)
+        return rc;
+    pst_schema_read(&pst_schema, root, draft, &owned->arena, problems);
+    pst_draft_resolve(draft, &reader);
+    draft->config.path = pst_arena_text(&owned->arena, path, strlen(path));
+    if (owned->arena.failed)
+        return PST_E_NOMEM;
+    if (problems->errors > 0)
+        return PST_E_INVALID;
+    pst_draft_warn(draft, problems);
+    owned->config = draft->config;
+    return PST_OK;
+}
+
+int pst_config_parse(const char *path, const char *text, size_t len, struct pst_config **ret_config,
+                     struct pst_problems *problems)
+{
+    struct owned *owned = calloc(1, sizeof *owned);
+    int rc;
+
+    *problems = (struct pst_problems){0};
+    if (owned == NULL)
+        return PST_E_NOMEM;
+    pst_arena_init(&owned->arena, MEMORY_MAX);
+    rc = parse(owned, path, text, len, problems);
+    pst_problems_sort(problems);
+    if (rc != PST_OK) {
+        pst_config_free(&owned->config);
+        return rc;
+    }
+    *ret_config = &owned->config;
+    return PST_OK;
+}
+
+/* The whole file, at most FILE_MAX_BYTES and one, which tells that there is more. */
+static int read_file(int fd, char *buffer, size_t *ret_len)
+{
+    size_t len = 0;
+
+    while (len <= FILE_MAX_BYTES) {
+        const ssize_t got = read(fd, buffer + len, FILE_MAX_BYTES + 1 - len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return PST_E_SYSTEM;
+        if (got == 0)
+            break;
+        len += (size_t)got;
+    }
+    *ret_len = len;
+    return PST_OK;
+}
+
+int pst_config_read(const char *path, struct pst_config **ret_config, struct pst_problems *problems)
+{
+    int fd = -1, rc = PST_E_NOMEM;
+    char *text = malloc(FILE_MAX_BYTES + 1);
+    size_t len = 0;
+
+    *problems = (struct pst_problems){0};
+    if (text == NULL)
+        return rc;
+    rc = PST_E_SYSTEM;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read_file(fd, text, &len) != PST_OK)
+        pst_problems_add(problems, PST_PROBLEM_ERROR, 0, 0, "%s", strerror(errno));
+    else
+        rc = pst_config_parse(path, text, len, ret_config, problems);
+    if (fd >= 0)
+        close(fd);
+    free(text);
+    return rc;
+}
+
+void pst_config_free(struct pst_config *config)
+{
+    struct owned *owned = (struct owned *)(void *)config; /* its first member */
+
+    if (owned == NULL)
+        return;
+    pst_arena_done(&owned->arena);
+    free(owned);
+}
+
+static bool differ(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a != b : strcmp(a, b) != 0;
+}
+
+static bool classes_differ(const struct pst_config *a, const struct pst_config *b)
+{
+    if (a->gate.classes_count != b->gate.classes_count)
+        return true;
+    for (uint32_t i = 0; i < a->gate.classes_count; i++) {
+        if (differ(a->class_names[i], b->class_names[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Pools may be appended; those that are there keep their place. */
+static bool pools_differ(const struct pst_config *now, const struct pst_config *next)
+{
+    if (next->pools_count < now->pools_count)
+        return true;
+    for (size_t i = 0; i < now->pools_count; i++) {
+        if (differ(now->pools[i].name, next->pools[i].name) ||
+            now->gate.pools[i].policy != next->gate.pools[i].policy)
+            return true;
+    }
+    return false;
+}
+
+const char *pst_config_needs_restart(const struct pst_config *now, const struct pst_config *next)
+{
+    const struct {
+        const char *key;
+        bool differs;
+    } fixed[] = {
+        {"listen", differ(now->listen, next->listen)},
+        {"metrics", differ(now->metrics, next->metrics)},
+        {"admin", differ(now->admin, next->admin)},
+        {"classes", classes_differ(now, next)},
+        {"pools", pools_differ(now, next)},
+        {"limits.tickets", now->gate.tickets_max != next->gate.tickets_max},
+        {"limits.flows", now->gate.flows_max != next->gate.flows_max},
+        {"limits.connections", now->connections_max != next->connections_max},
+        {"access_log", differ(now->access_log, next->access_log)},
+        {"record", differ(now->record, next->record)},
+        {"seed", now->gate.seed != next->gate.seed},
+    };
+
+    for (size_t i = 0; i < PST_COUNT_OF(fixed); i++) {
+        if (fixed[i].differs)
+            return fixed[i].key;
+    }
+    return NULL;
+}
+
+const char *pst_engine_kind_name(enum pst_engine_kind kind)
+{
+    static const char *const names[PST_ENGINE_KIND_COUNT] = {
+        [PST_ENGINE_OPENAI] = "openai", [PST_ENGINE_VLLM] = "vllm",
+        [PST_ENGINE_SGLANG] = "sglang", [PST_ENGINE_TGI] = "tgi",
+        [PST_ENGINE_TRITON] = "triton", [PST_ENGINE_LLAMACPP] = "llamacpp",
+    };
+
+    return names[kind];
+}

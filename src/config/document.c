@@ -1,0 +1,98 @@
+/* document.c - docs/configuration.md, from the rows that the reader uses. */
+#include <stdio.h>
+#include <string.h>
+
+#include "config/schema.h"
+#include "config/value.h"
+
+static const char head[] =
+    "# Configuration\n"
+    "\n"
+    "This page is written by `penstock docs configuration` from the table that reads the file.\n"
+    "\n"
+    "One YAML file. Durations and sizes carry a unit; numbers are plain decimals; a text is a "
+    "text, whatever\n"
+    "it looks like (`no`, `1e3`, `1.10`). Unknown keys, wrong units and values out of range are "
+    "errors with\n"
+    "file, line and column, all reported at once. `penstock check FILE` reads it as `penstock run` "
+    "does, and\n"
+    "SIGHUP reads it again: a file with errors changes nothing.\n"
+    "\n"
+    "A reload applies everything but `listen`, `metrics`, `admin`, the names and number of "
+    "`classes`, the names,\n"
+    "order and policy of `pools` (new ones may be appended), `limits.tickets`, `limits.flows`,\n"
+    "`limits.connections`, `access_log`, `record` and `seed`: those need a restart, and the "
+    "message names them.\n"
+    "\n"
+    "The smallest file:\n"
+    "\n"
+    "```yaml\n"
+    "pools:\n"
+    "  - name: chat\n"
+    "    engine: vllm\n"
+    "    models: [llama-3-70b]\n"
+    "    slots: 256\n"
+    "    replicas: {static: [\"http://10.0.0.1:8000\"]}\n"
+    "```\n";
+
+static void write_default(const struct pst_field *field, FILE *out)
+{
+    if (field->required)
+        fputs("**required**", out);
+    else if (field->fallback != NULL)
+        fprintf(out, "`%s`", field->fallback);
+    else if (field->fallback_note != NULL)
+        fputs(field->fallback_note, out);
+    else if (field->section != NULL)
+        fputs("see below", out);
+}
+
+/* A list whose items are single values needs no heading of its own. */
+static bool is_flat(const struct pst_section *section)
+{
+    return section->fields[0].key == NULL;
+}
+
+static void write_form(const struct pst_field *field, FILE *out)
+{
+    char form[256];
+    const bool many = field->kind == PST_FIELD_LIST || field->kind == PST_FIELD_NAMED;
+
+    if (many && is_flat(field->section)) {
+        pst_value_form(&field->section->fields[0], form, sizeof form);
+        fprintf(out, "%s; each %s", field->kind == PST_FIELD_LIST ? "a list" : "a map from names",
+                form);
+        return;
+    }
+    pst_value_form(field, form, sizeof form);
+    fputs(field->kind == PST_FIELD_NAMED ? "a map from names to maps" : form, out);
+}
+
+static void write_section(const struct pst_section *section, FILE *out)
+{
+    fprintf(out, "\n## %s\n\n%s\n\n", section->title[0] == '\0' ? "The file" : section->title,
+            section->doc);
+    fputs("| key | value | default | what it does |\n|---|---|---|---|\n", out);
+    for (size_t i = 0; i < section->count; i++) {
+        const struct pst_field *field = &section->fields[i];
+        if (field->kind == PST_FIELD_REFUSED)
+            continue;
+        fprintf(out, "| `%s` | ", field->key);
+        write_form(field, out);
+        fputs(" | ", out);
+        write_default(field, out);
+        fprintf(out, " | %s |\n", field->doc);
+    }
+    for (size_t i = 0; i < section->count; i++) {
+        const struct pst_section *below = section->fields[i].section;
+        /* the three length bins share one section: it is written once */
+        if (below != NULL && !is_flat(below) && (i == 0 || section->fields[i - 1].section != below))
+            write_section(below, out);
+    }
+}
+
+void pst_config_document(FILE *out)
+{
+    fputs(head, out);
+    write_section(&pst_schema, out);
+}

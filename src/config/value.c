@@ -1,0 +1,279 @@
+#include "config/value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "config/scalar.h"
+
+struct target {
+    const struct pst_field *field;
+    struct pst_arena *arena;
+    void *place;
+    const char *refused;
+};
+
+typedef int reader(const char *text, struct target *t);
+
+/* Integers of any width: the struct's member decides. */
+static void store_integer(void *place, size_t size, uint64_t value)
+{
+    const uint8_t u8 = (uint8_t)value;
+    const uint16_t u16 = (uint16_t)value;
+    const uint32_t u32 = (uint32_t)value;
+
+    PST_ASSERT(size == 1 || size == 2 || size == 4 || size == 8);
+    memcpy(place,
+           size == 1   ? (const void *)&u8
+           : size == 2 ? &u16
+           : size == 4 ? (const void *)&u32
+                       : &value,
+           size);
+}
+
+static int store_ranged(int rc, uint64_t value, struct target *t)
+{
+    const struct pst_field *f = t->field;
+
+    if (rc != PST_OK)
+        return rc;
+    if ((f->min != 0 || f->max != 0) && (value < f->min || value > f->max))
+        return PST_E_FULL;
+    store_integer(t->place, f->size, value);
+    return PST_OK;
+}
+
+static int store_text(int rc, const char *text, struct target *t)
+{
+    char *copy;
+
+    if (rc != PST_OK)
+        return rc;
+    copy = pst_arena_text(t->arena, text, strlen(text));
+    memcpy(t->place, &copy, sizeof copy);
+    return PST_OK;
+}
+
+static int read_text(const char *text, struct target *t)
+{
+    return store_text(PST_OK, text, t);
+}
+
+static int read_name(const char *text, struct target *t)
+{
+    return store_text(pst_scalar_is_name(text) ? PST_OK : PST_E_SYNTAX, text, t);
+}
+
+static int read_path(const char *text, struct target *t)
+{
+    return store_text(pst_scalar_is_path(text) ? PST_OK : PST_E_SYNTAX, text, t);
+}
+
+static int read_money(const char *text, struct target *t)
+{
+    return store_text(pst_scalar_money(text), text, t);
+}
+
+static int read_address(const char *text, struct target *t)
+{
+    bool loopback;
+
+    return store_text(pst_scalar_address(text, &loopback), text, t);
+}
+
+static int read_switch(const char *text, struct target *t)
+{
+    const bool on = strcmp(text, "true") == 0;
+
+    return store_ranged(on || strcmp(text, "false") == 0 ? PST_OK : PST_E_SYNTAX, on, t);
+}
+
+static int read_choice(const char *text, struct target *t)
+{
+    for (const struct pst_choice *c = t->field->choices; c->name != NULL; c++) {
+        if (strcmp(c->name, text) != 0)
+            continue;
+        t->refused = c->refused;
+        return store_ranged(c->refused == NULL ? PST_OK : PST_E_INVALID, (uint64_t)c->value, t);
+    }
+    return PST_E_SYNTAX;
+}
+
+static int read_count(const char *text, struct target *t)
+{
+    uint64_t value = 0;
+    int rc = pst_scalar_count(text, &value);
+
+    return store_ranged(rc, value, t);
+}
+
+static int read_share(const char *text, struct target *t)
+{
+    uint32_t ppm = 0;
+    int rc = pst_scalar_share(text, &ppm);
+
+    return store_ranged(rc, ppm, t);
+}
+
+static int read_weight(const char *text, struct target *t)
+{
+    uint32_t percent = 0;
+    int rc = pst_scalar_weight(text, &percent);
+
+    return store_ranged(rc, percent, t);
+}
+
+static int read_duration(const char *text, struct target *t)
+{
+    pst_ns value = 0;
+    int rc = pst_config_duration(text, &value);
+
+    return store_ranged(rc, value, t);
+}
+
+static int read_size(const char *text, struct target *t)
+{
+    uint64_t value = 0;
+    int rc = pst_config_size(text, &value);
+
+    return store_ranged(rc, value, t);
+}
+
+static int read_network(const char *text, struct target *t)
+{
+    struct pst_config_network network;
+    int rc = pst_scalar_network(text, &network);
+
+    if (rc == PST_OK)
+        memcpy(t->place, &network, sizeof network);
+    return rc;
+}
+
+static int read_hash(const char *text, struct target *t)
+{
+    return pst_scalar_sha256(text, t->place);
+}
+
+static int read_url(const char *text, struct target *t)
+{
+    struct pst_config_replica replica = {0};
+    struct pst_scalar_url url;
+    int rc = pst_scalar_url(text, &url);
+
+    if (rc == PST_E_INVALID)
+        t->refused =
+            "https:// towards replicas is not spoken; use http:// within a network you trust";
+    if (rc != PST_OK)
+        return rc;
+    replica.url = pst_arena_text(t->arena, text, strlen(text));
+    replica.host = pst_arena_text(t->arena, url.host, url.host_len);
+    replica.base_path = pst_arena_text(t->arena, url.path, url.path_len);
+    replica.port = url.port;
+    memcpy(t->place, &replica, sizeof replica);
+    return PST_OK;
+}
+
+/* How each kind is read and described; an empty row is not a scalar. */
+static const struct {
+    reader *read;
+    const char *form;
+} kinds[PST_FIELD_KIND_COUNT] = {
+    [PST_FIELD_TEXT] = {read_text, "a text"},
+    [PST_FIELD_NAME] = {read_name, "a name: 1 to 63 of letters, digits, '.', '_', '-'"},
+    [PST_FIELD_PATH] = {read_path, "a path that begins with '/'"},
+    [PST_FIELD_SWITCH] = {read_switch, "true or false"},
+    [PST_FIELD_CHOICE] = {read_choice, NULL},
+    [PST_FIELD_COUNT] = {read_count, "a whole number"},
+    [PST_FIELD_SHARE] = {read_share, "a share, as 0.5 or 50%"},
+    [PST_FIELD_WEIGHT] = {read_weight, "a weight, as 1 or 0.25"},
+    [PST_FIELD_DURATION] = {read_duration, "a duration with its unit, as 500ms, 15s, 10m, 2h"},
+    [PST_FIELD_SIZE] = {read_size, "a size with its unit, as 512B, 64KiB, 32MiB, 2GiB"},
+    [PST_FIELD_MONEY] = {read_money, "an amount with its currency, as 2.5 USD"},
+    [PST_FIELD_ADDRESS] = {read_address,
+                           "an address with its port, as 127.0.0.1:8080 or [::1]:8080"},
+    [PST_FIELD_NETWORK] = {read_network, "a network, as 10.0.0.0/8 or fd00::/8"},
+    [PST_FIELD_URL] = {read_url, "a URL, as http://10.0.0.1:8000"},
+    [PST_FIELD_HASH] = {read_hash, "64 hexadecimal digits"},
+    [PST_FIELD_SECRET] = {NULL, "{env: NAME} or {file: PATH}"},
+    [PST_FIELD_SECTION] = {NULL, "a map"},
+    [PST_FIELD_LIST] = {NULL, "a list"},
+    [PST_FIELD_NAMED] = {NULL, "a map"},
+    [PST_FIELD_REFUSED] = {NULL, "nothing"},
+};
+
+bool pst_value_is_scalar(enum pst_field_kind kind)
+{
+    return kinds[kind].read != NULL;
+}
+
+int pst_value_store(const struct pst_field *field, const char *text, void *place,
+                    struct pst_arena *arena, const char **ret_refused)
+{
+    struct target t = {field, arena, place, NULL};
+    int rc = kinds[field->kind].read(text, &t);
+
+    if (rc == PST_E_INVALID)
+        *ret_refused = t.refused;
+    return rc;
+}
+
+/* A number of nanoseconds or bytes as a person would write it. */
+static void write_measure(enum pst_field_kind kind, uint64_t value, char *buffer, size_t size)
+{
+    static const struct {
+        enum pst_field_kind kind;
+        uint64_t worth;
+        const char *unit;
+    } units[] = {
+        {PST_FIELD_DURATION, 86400 * PST_S, "d"},
+        {PST_FIELD_DURATION, 3600 * PST_S, "h"},
+        {PST_FIELD_DURATION, 60 * PST_S, "m"},
+        {PST_FIELD_DURATION, PST_S, "s"},
+        {PST_FIELD_DURATION, PST_MS, "ms"},
+        {PST_FIELD_DURATION, 1, "ns"},
+        {PST_FIELD_SIZE, UINT64_C(1) << 40, "TiB"},
+        {PST_FIELD_SIZE, 1 << 30, "GiB"},
+        {PST_FIELD_SIZE, 1 << 20, "MiB"},
+        {PST_FIELD_SIZE, 1 << 10, "KiB"},
+        {PST_FIELD_SIZE, 1, "B"},
+        {PST_FIELD_SHARE, PST_PPM / 100, "%"},
+        {PST_FIELD_SHARE, 1, " ppm"},
+        {PST_FIELD_COUNT, 1, ""},
+    };
+
+    if (kind == PST_FIELD_WEIGHT) {
+        snprintf(buffer, size, "%g", (double)value / 100);
+        return;
+    }
+    for (size_t i = 0; i < PST_COUNT_OF(units); i++) {
+        if (units[i].kind == kind && value % units[i].worth == 0 &&
+            (value > 0 || units[i].worth == 1 || i + 1 == PST_COUNT_OF(units))) {
+            snprintf(buffer, size, "%llu%s", (unsigned long long)(value / units[i].worth),
+                     units[i].unit);
+            return;
+        }
+    }
+    buffer[0] = '\0';
+}
+
+void pst_value_form(const struct pst_field *field, char *buffer, size_t size)
+{
+    char least[32], most[32];
+    size_t used = 0;
+
+    buffer[0] = '\0';
+    if (field->kind == PST_FIELD_CHOICE) {
+        for (const struct pst_choice *c = field->choices; c->name != NULL && used < size; c++) {
+            if (c->refused == NULL)
+                used += (size_t)snprintf(buffer + used, size - used, "%s%s", used == 0 ? "" : ", ",
+                                         c->name);
+        }
+        return;
+    }
+    if (!pst_value_is_scalar(field->kind) || field->max == 0) {
+        snprintf(buffer, size, "%s", kinds[field->kind].form);
+        return;
+    }
+    write_measure(field->kind, field->min, least, sizeof least);
+    write_measure(field->kind, field->max, most, sizeof most);
+    snprintf(buffer, size, "%s (%s to %s)", kinds[field->kind].form, least, most);
+}
