@@ -29,7 +29,7 @@ int pst_fleet_reconfigure(struct pst_fleet *fleet, const struct pst_gate_config 
 struct pst_fleet_ticket {
     uint64_t body_hash;
     uint64_t affinity;
-    uint32_t attempts;      /* dispatches so far */
+    uint32_t attempts;      /* dispatches so far, counted by take */
     uint32_t tries;         /* of them, ended by reset, cut, error event or stall */
     uint16_t replica;       /* of the attempt in flight; PST_REPLICA_ALL: none */
     uint16_t last_replica;  /* to be avoided in the next attempt; PST_REPLICA_ALL: none */
@@ -39,6 +39,7 @@ struct pst_fleet_ticket {
     uint8_t same_again;     /* next attempt: same replica, fresh connection */
     uint8_t first_seen;
     uint16_t crash_id;      /* which crash made it a suspect */
+    uint64_t taken;         /* running number of its place */
     uint64_t serial;        /* tells it from later tickets of the same index */
     pst_ns held_until;      /* no place before: was its replica's failure a crash? */
 };

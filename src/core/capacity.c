@@ -1,0 +1,122 @@
+/* capacity.c - what each pool can carry: sums that follow every change of a replica. */
+#include "core/num.h"
+#include "core/fleet_internal.h"
+
+#define START_QUANTILE_PPM 900000
+
+static uint32_t free_places(uint32_t limit, uint32_t places)
+{
+    return limit > places ? limit - places : 0;
+}
+
+/* Adds (@sign 1) or takes away (-1) what is counted of a replica. */
+static void add(struct pst_fleet_pool *pool, const struct pst_replica *replica, int sign)
+{
+    struct pst_fleet_capacity *capacity = &pool->capacity;
+    uint32_t one = (uint32_t)sign; /* modulo 2^32, so that -1 takes away */
+
+    if (replica->counted.state == PST_REPLICA_GONE)
+        return;
+    pool->states[replica->counted.state] += one;
+    capacity->known += one;
+    capacity->inflight += one * replica->counted.places;
+    capacity->starting_slots += one * replica->counted.starting;
+    if (replica->counted.state == PST_REPLICA_READY) {
+        capacity->ready += one;
+        capacity->slots += one * replica->counted.limit;
+        capacity->free += one * free_places(replica->counted.limit, replica->counted.places);
+    }
+}
+
+static pst_ns deadline_of(const struct pst_fleet_pool *pool, const struct pst_replica *replica)
+{
+    pst_ns due;
+
+    if (replica->state == PST_REPLICA_GONE)
+        return PST_NEVER;
+    due = pst_min_u64(pst_probes_deadline(&replica->probes), pst_places_deadline(replica));
+    due = pst_min_u64(due, pst_watch_deadline(&replica->watch));
+    due = pst_min_u64(
+        due, pst_progress_deadline(&replica->progress, replica->attempts, pool->config.stall));
+    return due;
+}
+
+void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica)
+{
+    struct pst_fleet_pool *pool = pst_fleet_pool_of(fleet, replica);
+    uint32_t free_before = pool->capacity.free;
+    uint32_t ready_before = pool->capacity.ready;
+    enum pst_replica_state shown = pst_replica_shown(replica);
+    bool starting = shown == PST_REPLICA_STARTING || shown == PST_REPLICA_LOADING;
+    bool recount_start = starting || replica->counted.starting > 0;
+
+    if (replica->draining && replica->attempts == 0 && !replica->drained_told)
+        pst_orders_drained(fleet, replica, true, 0);
+    pst_orders_state(fleet, replica);
+
+    add(pool, replica, -1);
+    replica->counted.state = (uint8_t)shown;
+    replica->counted.limit = pst_slots_limit(&replica->slots, pool->config.slow_start, fleet->now);
+    replica->counted.places = replica->places;
+    replica->counted.starting = starting ? pst_slots_base(&replica->slots, fleet->now) : 0;
+    add(pool, replica, 1);
+    if (recount_start)
+        pst_fleet_estimate_start(fleet, pool);
+
+    if (pool->capacity.free > free_before || pool->capacity.ready > ready_before)
+        fleet->epoch++;
+
+    replica->due = deadline_of(pool, replica);
+    if (shown == PST_REPLICA_READY)
+        replica->due = pst_min_u64(
+            replica->due, pst_slots_deadline(&replica->slots, pool->config.slow_start, fleet->now));
+    if (replica->draining && !replica->drained_told)
+        replica->due = pst_min_u64(replica->due, replica->drain_until);
+    fleet->due = pst_min_u64(fleet->due, replica->due);
+}
+
+/*
+ * When the first replica that starts is ready: its start plus the P90 of those measured. One that is
+ * late by d is expected in another d, so that one that never comes does not promise for ever.
+ */
+void pst_fleet_estimate_start(struct pst_fleet *fleet, struct pst_fleet_pool *pool)
+{
+    pst_ns usual = pst_hist_quantile(&pool->starts, START_QUANTILE_PPM);
+    pst_ns first = PST_NEVER;
+
+    for (uint32_t i = 0; pool->starts.count > 0 && i < pool->count; i++) {
+        const struct pst_replica *replica = &fleet->replicas[pool->members[i]];
+        pst_ns at;
+
+        if (replica->counted.starting == 0)
+            continue;
+        at = pst_add_sat(replica->started_at, usual);
+        if (at < fleet->now)
+            at = pst_add_sat(fleet->now, fleet->now - at);
+        first = pst_min_u64(first, at);
+    }
+    pool->capacity.starting_ready_at = first;
+}
+
+void pst_fleet_capacity(const struct pst_fleet *fleet, uint16_t pool,
+                        struct pst_fleet_capacity *ret_capacity)
+{
+    *ret_capacity = fleet->pools[pool].capacity;
+}
+
+void pst_fleet_states(const struct pst_fleet *fleet, uint16_t pool,
+                      uint32_t ret_count[PST_REPLICA_STATE_COUNT])
+{
+    for (uint32_t i = 0; i < PST_REPLICA_STATE_COUNT; i++)
+        ret_count[i] = fleet->pools[pool].states[i];
+}
+
+uint64_t pst_fleet_epoch(const struct pst_fleet *fleet)
+{
+    return fleet->epoch;
+}
+
+pst_ns pst_fleet_deadline(const struct pst_fleet *fleet)
+{
+    return fleet->due;
+}

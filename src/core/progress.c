@@ -1,0 +1,69 @@
+/* progress.c - see progress.h. */
+#include "core/progress.h"
+
+#include "core/num.h"
+
+#define WEIGHT_STEPS 8
+
+void pst_progress_begin(struct pst_progress *progress, pst_ns now)
+{
+    progress->heard_at = now;
+    progress->asked_at = now;
+}
+
+void pst_progress_heard(struct pst_progress *progress, pst_ns now)
+{
+    progress->heard_at = now;
+    progress->unanswered = 0;
+}
+
+void pst_progress_events(struct pst_progress *progress, uint32_t begun, pst_ns now)
+{
+    if (begun > 0)
+        progress->streamed = true;
+    pst_progress_heard(progress, now);
+}
+
+void pst_progress_left(struct pst_progress *progress, uint32_t begun)
+{
+    if (begun == 0)
+        progress->streamed = false;
+}
+
+bool pst_progress_stalled(const struct pst_progress *progress, pst_ns stall, pst_ns now)
+{
+    return progress->streamed && pst_sub_sat(now, progress->heard_at) >= stall;
+}
+
+static pst_ns silent_since(const struct pst_progress *progress)
+{
+    return pst_max_u64(progress->heard_at, progress->asked_at);
+}
+
+bool pst_progress_asks(struct pst_progress *progress, uint32_t attempts, pst_ns stall, pst_ns now)
+{
+    if (attempts == 0 || pst_sub_sat(now, silent_since(progress)) < stall)
+        return false;
+    progress->asked_at = now;
+    return true;
+}
+
+pst_ns pst_progress_deadline(const struct pst_progress *progress, uint32_t attempts, pst_ns stall)
+{
+    pst_ns due = PST_NEVER;
+
+    if (attempts > 0)
+        due = pst_add_sat(silent_since(progress), stall);
+    if (progress->streamed)
+        due = pst_min_u64(due, pst_add_sat(progress->heard_at, stall));
+    return due;
+}
+
+uint32_t pst_progress_weight(const struct pst_progress *progress, pst_ns stall, pst_ns now)
+{
+    if (!progress->streamed)
+        return 1;
+    return 1 +
+           (uint32_t)pst_min_u64(
+               pst_muldiv(pst_sub_sat(now, progress->heard_at), WEIGHT_STEPS, stall), WEIGHT_STEPS);
+}

@@ -1,0 +1,39 @@
+/*
+ * progress.h - does a replica still produce anything?
+ *
+ * Why: engines hang with /health 200 and a running count that looks busy; only the silence of streams
+ * that had begun shows it. Silence of work that never streams is normal, and asks instead of judging.
+ *
+ * Guarantee: stalled only if a stream of the replica had an event after its first byte, streams are
+ * still open, and not one byte of any answer came for `stall`.
+ */
+#ifndef PST_CORE_PROGRESS_H
+#define PST_CORE_PROGRESS_H
+
+#include "core/gate.h"
+
+struct pst_progress {
+    pst_ns heard_at;     /* last byte of any answer, or the first place taken on an idle replica */
+    pst_ns asked_at;     /* last time silence made us ask */
+    bool streamed;       /* an event came after a first byte, and that work is still open */
+    uint32_t unanswered; /* attempts in a row that ended at their time limit without any byte */
+};
+
+/* The replica was idle and gets work. */
+void pst_progress_begin(struct pst_progress *progress, pst_ns now);
+/* A byte of an answer. */
+void pst_progress_heard(struct pst_progress *progress, pst_ns now);
+/* Events of streams while @begun attempts have had their first byte. */
+void pst_progress_events(struct pst_progress *progress, uint32_t begun, pst_ns now);
+/* @begun attempts past their first byte are left. */
+void pst_progress_left(struct pst_progress *progress, uint32_t begun);
+
+bool pst_progress_stalled(const struct pst_progress *progress, pst_ns stall, pst_ns now);
+/* True once per `stall` of silence with @attempts in flight: ask how it is. */
+bool pst_progress_asks(struct pst_progress *progress, uint32_t attempts, pst_ns stall, pst_ns now);
+pst_ns pst_progress_deadline(const struct pst_progress *progress, uint32_t attempts, pst_ns stall);
+
+/* Weight of its work in the choice, 1 when it progresses, growing to 9 at a stall. */
+uint32_t pst_progress_weight(const struct pst_progress *progress, pst_ns stall, pst_ns now);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * slots.h - how many places one replica offers right now.
+ *
+ * Why: several parties limit a replica (configuration, what the engine says, other gateways), and
+ * experience limits it further: a fresh replica fills slowly, one that fails fast must not attract, and
+ * one that says "full" is believed. The least of all of them counts.
+ *
+ *   full:   OPEN --full--> BLOCKED --trial answered--> GROWING --as wide as the base--> OPEN
+ *                           |    ^                        |
+ *                           +full+ (a trial, doubling)    +--full--> BLOCKED
+ *
+ * Guarantee: limit <= base <= every source. After an unexplained failure it is 1 until a success. While
+ * BLOCKED it never exceeds what was in flight at the refusal, plus one trial at a time, the trials at
+ * least 100 ms apart, doubling to 5 s.
+ */
+#ifndef PST_CORE_SLOTS_H
+#define PST_CORE_SLOTS_H
+
+#include "core/gate.h"
+
+enum pst_slots_full { PST_SLOTS_OPEN, PST_SLOTS_BLOCKED, PST_SLOTS_GROWING, PST_SLOTS_FULL_COUNT };
+
+/*
+ * Attempts are told apart by the fleet's running number of places taken: what was taken before a change
+ * belongs to the wave that caused it, and says nothing about what came after.
+ */
+struct pst_slots {
+    uint32_t source[PST_SLOTS_SOURCE_COUNT]; /* UINT32_MAX: says nothing */
+    pst_ns until[PST_SLOTS_SOURCE_COUNT];
+    pst_ns ramp_since; /* PST_NEVER: no slow start */
+    bool cautious;
+    uint32_t failures;       /* in a row, each a wave of its own */
+    uint64_t cautious_since; /* number of the newest place then */
+    enum pst_slots_full full;
+    uint32_t full_limit;
+    pst_ns backoff;
+    pst_ns trial_at;
+    uint64_t trial;      /* first place beyond full_limit; 0: none yet */
+    uint64_t full_since; /* number of the newest place then */
+};
+
+void pst_slots_init(struct pst_slots *slots, uint32_t configured);
+void pst_slots_set(struct pst_slots *slots, enum pst_slots_source source, uint32_t count,
+                   pst_ns until);
+/* Another process stands behind it: experience is void, the sources stay. */
+void pst_slots_forget(struct pst_slots *slots);
+/* From now on the limit grows linearly from 1 to the base. */
+void pst_slots_ramp(struct pst_slots *slots, pst_ns now);
+
+/* The least of the sources. */
+uint32_t pst_slots_base(const struct pst_slots *slots, pst_ns now);
+/* And with experience. @slow_start: length of the ramp. */
+uint32_t pst_slots_limit(const struct pst_slots *slots, pst_ns slow_start, pst_ns now);
+/* When the limit next changes by time alone; PST_NEVER: it does not. */
+pst_ns pst_slots_deadline(const struct pst_slots *slots, pst_ns slow_start, pst_ns now);
+
+/* Place number @taken was given; @inflight counts it. */
+void pst_slots_taken(struct pst_slots *slots, uint64_t taken, uint32_t inflight, pst_ns now);
+/* The attempt of that place got an answer. */
+void pst_slots_succeeded(struct pst_slots *slots, uint64_t taken, pst_ns now);
+/* It failed without a reason given; @newest is the newest place of the fleet. */
+void pst_slots_failed(struct pst_slots *slots, uint64_t taken, uint64_t newest);
+/* One slot until a success, without counting a failure. */
+void pst_slots_caution(struct pst_slots *slots, uint64_t newest);
+/* It was refused as full, @inflight others being in flight; @retry_after 0: not said. */
+void pst_slots_refused(struct pst_slots *slots, uint64_t taken, uint64_t newest, uint32_t inflight,
+                       pst_ns retry_after, pst_ns now);
+
+#endif
