@@ -1,0 +1,165 @@
+/* admit.c - see admit.h. */
+#include "core/admit.h"
+
+#include "core/num.h"
+
+#define RETRY_AFTER_MIN_MS 1000
+#define RETRY_AFTER_MAX_MS 59000
+
+/* a - b, signed. */
+static int64_t lead(uint64_t a, uint64_t b)
+{
+    return a >= b ? (int64_t)pst_min_u64(a - b, INT64_MAX)
+                  : -(int64_t)pst_min_u64(b - a, INT64_MAX);
+}
+
+/* Work over a rate in ppm of a slot. */
+static pst_ns time_for(pst_ns work, uint64_t rate_ppm)
+{
+    return pst_muldiv(work, PST_PPM, rate_ppm);
+}
+
+pst_ns pst_admit_wait(const struct pst_pool *pool, uint8_t class_, pst_ns work_ahead, pst_ns now)
+{
+    struct pst_fleet_capacity capacity;
+    uint64_t ready_ppm, starting_ppm, above_ppm = 0;
+    int64_t rate, later;
+    pst_ns start;
+
+    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
+    for (uint8_t c = 0; c < class_; c++)
+        above_ppm += pool->load.arrived[c].mean_ppm;
+    ready_ppm = (uint64_t)capacity.slots * PST_PPM;
+    starting_ppm = (uint64_t)capacity.starting_slots * PST_PPM;
+    rate = lead(ready_ppm, above_ppm);
+    later = lead(ready_ppm + starting_ppm, above_ppm);
+    start = capacity.starting_ready_at == PST_NEVER ? PST_NEVER
+                                                    : pst_sub_sat(capacity.starting_ready_at, now);
+
+    if (rate > 0) {
+        pst_ns wait = time_for(work_ahead, (uint64_t)rate);
+
+        if (wait <= start)
+            return wait;
+    }
+    if (start == PST_NEVER || later <= 0)
+        return PST_NEVER;
+    /* What is left when the starting ones are ready: less if ready ones gain on it, else more. */
+    if (rate > 0)
+        work_ahead = pst_sub_sat(work_ahead, pst_muldiv(start, (uint64_t)rate, PST_PPM));
+    else
+        work_ahead = pst_add_sat(work_ahead, pst_muldiv(start, (uint64_t)-rate, PST_PPM));
+    return pst_add_sat(start, time_for(work_ahead, (uint64_t)later));
+}
+
+static pst_ns work_of_and_above(const struct pst_pool *pool, uint8_t class_)
+{
+    pst_ns work = 0;
+
+    for (uint8_t c = 0; c <= class_; c++)
+        work = pst_add_sat(work, pst_pool_queued_work(pool, c));
+    return work;
+}
+
+pst_ns pst_admit_predicted(const struct pst_pool *pool, uint8_t class_, pst_ns now)
+{
+    struct pst_fleet_capacity capacity;
+    pst_ns work = work_of_and_above(pool, class_);
+
+    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
+    if (work == 0 && capacity.free > pool->reserved[class_])
+        return 0;
+    /* Its own place too must come free: one of the slots does so each S / K. */
+    work = pst_add_sat(work, pst_service_class_mean(&pool->service, class_));
+    return pst_admit_wait(pool, class_, work, now);
+}
+
+/* Slots that the class and those above can use: under policy fixed, no more than their limits. */
+static uint64_t usable_slots(const struct pst_pool *pool, uint8_t class_)
+{
+    struct pst_fleet_capacity capacity;
+    uint64_t limit = 0;
+
+    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
+    if (pool->config->policy != PST_POLICY_FIXED)
+        return capacity.slots;
+    for (uint8_t c = 0; c <= class_; c++)
+        limit += pool->config->fixed_inflight[c];
+    if (pool->config->fixed_scope_replica)
+        limit *= capacity.ready;
+    return pst_min_u64(limit, capacity.slots);
+}
+
+pst_ns pst_admit_backlog(const struct pst_pool *pool, uint8_t class_)
+{
+    pst_ns work = work_of_and_above(pool, class_);
+    uint64_t slots;
+
+    if (work == 0)
+        return 0;
+    slots = usable_slots(pool, class_);
+    return slots == 0 ? PST_NEVER : work / slots;
+}
+
+static bool waits(const struct pst_gate_class *config, uint8_t length)
+{
+    uint8_t on_full;
+
+    if (length == PST_LENGTH_UNKNOWN) {
+        for (length = 0; length < PST_LENGTH_COUNT; length++) {
+            if (waits(config, length))
+                return true;
+        }
+        return false;
+    }
+    on_full = config->on_full_length[length];
+    return (on_full == PST_ON_FULL_INHERIT ? config->on_full : on_full) == PST_ON_FULL_WAIT;
+}
+
+/*
+ * While nothing is ready the room holds what the first capacity can serve within max_wait, once there:
+ * the time until then is the room's own limit, no_replica_ttl.
+ */
+static bool room_is_full(const struct pst_pool *pool, uint8_t class_,
+                         const struct pst_fleet_capacity *capacity)
+{
+    uint32_t slots = (uint32_t)pst_max_u64(capacity->starting_slots, pool->config->slots);
+
+    if (pool->service.pool.samples == 0)
+        return false; /* not known is not too much */
+    return work_of_and_above(pool, class_) / slots > pool->classes[class_].max_wait;
+}
+
+enum pst_reason pst_admit_judge(const struct pst_pool *pool, uint8_t class_, uint8_t length,
+                                uint64_t tokens, pst_ns now)
+{
+    const struct pst_waitq *q = &pool->queue[class_];
+    uint64_t tokens_max = pool->config->kv_tokens_max;
+    struct pst_fleet_capacity capacity;
+    uint64_t sequences = 0;
+
+    if (tokens_max > 0 && pool->tokens_queued > 0 &&
+        pst_add_sat(pool->tokens_queued, tokens) > tokens_max)
+        return PST_REASON_KV_FULL;
+    for (int i = 0; i < PST_LENGTH_COUNT; i++)
+        sequences += q->sequences[i];
+    if (sequences < pool->config->slots || waits(&pool->classes[class_], length))
+        return PST_REASON_NONE;
+    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
+    if (capacity.ready == 0)
+        return room_is_full(pool, class_, &capacity) ? PST_REASON_QUEUE_FULL : PST_REASON_NONE;
+    if (pst_admit_predicted(pool, class_, now) > pool->classes[class_].max_wait)
+        return PST_REASON_QUEUE_FULL;
+    return PST_REASON_NONE;
+}
+
+uint32_t pst_admit_retry_after_ms(const struct pst_pool *pool, uint8_t class_,
+                                  struct pst_prng *prng)
+{
+    pst_ns backlog = pool == NULL ? 0 : pst_admit_backlog(pool, class_);
+    uint64_t ms = pst_min_u64(backlog / PST_MS, RETRY_AFTER_MAX_MS);
+
+    ms = pst_max_u64(ms, RETRY_AFTER_MIN_MS);
+    ms += pst_prng_below(prng, ms / 2 + 1);
+    return (uint32_t)pst_min_u64(ms, RETRY_AFTER_MAX_MS);
+}

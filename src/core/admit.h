@@ -1,0 +1,42 @@
+/*
+ * admit.h - may one more wait, how long would it, and when should it come again.
+ *
+ * Why: a bound on requests refuses cheap bursts and admits hopeless ones. What counts is whether the
+ * ticket will run within its class's max_wait, so the bound is the predicted wait:
+ *
+ *   the first w with  ready w + starting max(0, w - t) - above w  >=  work ahead
+ *
+ * ready and starting in slots, t the P90 time at which the starting ones are ready, above the slots
+ * that arriving work of higher classes will take. Counting ready slots only refuses a third of what
+ * could be served; counting starting ones as ready admits what cannot be.
+ *
+ * Guarantee: a class may always queue one replica's slots; nothing is refused for work as long as the
+ * pool has neither a ready replica nor ever answered. O(classes).
+ */
+#ifndef PST_CORE_ADMIT_H
+#define PST_CORE_ADMIT_H
+
+#include "core/pool.h"
+#include "core/prng.h"
+
+#define PST_LENGTH_UNKNOWN PST_LENGTH_COUNT
+
+/* Wait for this much work ahead of a ticket of the class; PST_NEVER: higher classes take all. */
+pst_ns pst_admit_wait(const struct pst_pool *pool, uint8_t class_, pst_ns work_ahead, pst_ns now);
+/* Predicted wait of a ticket that joined the class's tail now. */
+pst_ns pst_admit_predicted(const struct pst_pool *pool, uint8_t class_, pst_ns now);
+/* Queued work of the class and all above, over the slots that it can use. PST_NEVER: there are none. */
+pst_ns pst_admit_backlog(const struct pst_pool *pool, uint8_t class_);
+
+/*
+ * Judges the queue bounds for one more ticket: PST_REASON_NONE, QUEUE_FULL or KV_FULL. For policy
+ * adaptive; length may be PST_LENGTH_UNKNOWN (then a bin that waits speaks for the ticket), tokens 0.
+ */
+enum pst_reason pst_admit_judge(const struct pst_pool *pool, uint8_t class_, uint8_t length,
+                                uint64_t tokens, pst_ns now);
+
+/* Backlog over drain, jittered by up to a half, within 1 … 59 s. */
+uint32_t pst_admit_retry_after_ms(const struct pst_pool *pool, uint8_t class_,
+                                  struct pst_prng *prng);
+
+#endif

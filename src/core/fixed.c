@@ -1,0 +1,78 @@
+/* fixed.c - see fixed.h. */
+#include "core/fixed.h"
+
+#include "core/num.h"
+
+static uint64_t inflight_limit(const struct pst_pool *pool, uint8_t class_)
+{
+    struct pst_fleet_capacity capacity;
+    uint64_t limit = pool->config->fixed_inflight[class_];
+
+    if (!pool->config->fixed_scope_replica)
+        return limit;
+    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
+    return limit * capacity.ready;
+}
+
+static bool may_start(const struct pst_pool *pool, uint8_t class_,
+                      const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica)
+{
+    return pool->running[class_] < inflight_limit(pool, class_) &&
+           pst_fleet_choose(pool->fleet, pool->index, ticket, now, ret_replica);
+}
+
+bool pst_fixed_admits(const struct pst_pool *pool, uint8_t class_, const struct pst_ticket *ticket,
+                      pst_ns now)
+{
+    static const struct pst_fleet_ticket narrow = {
+        .replica = PST_REPLICA_ALL, .last_replica = PST_REPLICA_ALL, .sequences = 1};
+    uint32_t count = pool->queue[class_].count;
+    uint16_t replica;
+
+    if (count < pool->config->fixed_queue[class_])
+        return true;
+    return count == 0 &&
+           may_start(pool, class_, ticket == NULL ? &narrow : &ticket->fleet, now, &replica);
+}
+
+bool pst_fixed_next(const struct pst_pool *pool, pst_ns now, struct pst_pick *ret_pick)
+{
+    if (pool->queued == 0)
+        return false;
+    for (uint8_t c = 0; c < pool->classes_count; c++) {
+        struct pst_ticket *head = pool->queue[c].age.head;
+        uint16_t replica;
+
+        if (head != NULL && may_start(pool, c, &head->fleet, now, &replica)) {
+            *ret_pick = (struct pst_pick){.ticket = head, .replica = replica};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of one queue, the oldest are at the head: looking there is enough. */
+static const struct pst_waitq *lowest(const struct pst_pool *pool)
+{
+    return &pool->queue[pool->classes_count - 1];
+}
+
+struct pst_ticket *pst_fixed_promotable(const struct pst_pool *pool, pst_ns now)
+{
+    struct pst_ticket *head = lowest(pool)->age.head;
+
+    if (pool->classes_count < 2 || head == NULL ||
+        pst_ticket_waited(head, now) < pool->config->fixed_promote_after)
+        return NULL;
+    return head;
+}
+
+pst_ns pst_fixed_deadline(const struct pst_pool *pool)
+{
+    const struct pst_ticket *head = lowest(pool)->age.head;
+
+    if (pool->classes_count < 2 || head == NULL || pool->config->fixed_promote_after == PST_NEVER)
+        return PST_NEVER;
+    return pst_add_sat(head->queued_at,
+                       pst_sub_sat(pool->config->fixed_promote_after, head->waited));
+}
