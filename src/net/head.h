@@ -12,14 +12,20 @@ struct pst_header {
     struct pst_slice name, value;
 };
 
-enum pst_method { PST_METHOD_GET, PST_METHOD_HEAD, PST_METHOD_POST, PST_METHOD_OTHER, PST_METHOD_COUNT };
+enum pst_method {
+    PST_METHOD_GET,
+    PST_METHOD_HEAD,
+    PST_METHOD_POST,
+    PST_METHOD_OTHER,
+    PST_METHOD_COUNT
+};
 
 #define PST_LENGTH_UNKNOWN UINT64_MAX /* chunked, or until the connection ends */
 
 struct pst_head {
-    enum pst_method method;  /* of a request */
-    uint16_t status;         /* of a response */
-    uint8_t version_minor;   /* HTTP/1.x */
+    enum pst_method method; /* of a request */
+    uint16_t status;        /* of a response */
+    uint8_t version_minor;  /* HTTP/1.x */
     bool has_body;
     bool expects_continue;
     struct pst_slice target; /* as received, byte for byte */

@@ -16,9 +16,9 @@ struct pst_loop;
 
 struct pst_io {
     int fd;
-    uint32_t events;                                       /* EPOLL… asked for */
-    void (*ready)(struct pst_io *io, uint32_t events);     /* set by the owner */
-    struct pst_loop *loop;                                 /* while added */
+    uint32_t events;                                   /* EPOLL… asked for */
+    void (*ready)(struct pst_io *io, uint32_t events); /* set by the owner */
+    struct pst_loop *loop;                             /* while added */
 };
 
 struct pst_timer {
@@ -27,7 +27,7 @@ struct pst_timer {
     void (*fire)(struct pst_timer *timer);
 };
 
-/* Runs once, at the end of this turn. */
+/* Runs once, at the end of this turn (of the next, if put off while others run). */
 struct pst_later {
     void (*run)(struct pst_later *later);
     struct pst_later *next;
@@ -49,12 +49,20 @@ void pst_timer_set(struct pst_loop *loop, struct pst_timer *timer, pst_ns at);
 void pst_timer_cancel(struct pst_loop *loop, struct pst_timer *timer);
 
 void pst_later(struct pst_loop *loop, struct pst_later *later);
+void pst_later_cancel(struct pst_loop *loop, struct pst_later *later); /* takes one not queued */
+
+/*
+ * One buffer for all reads of a turn: its bytes are another's as soon as control returns to the loop.
+ * Never read into it from inside a callback that was given a piece of it.
+ */
+char *pst_loop_scratch(struct pst_loop *loop, size_t *ret_size);
 
 /* Called with the signal's number, from the loop (signalfd). The signals are blocked for the process. */
 int pst_loop_signals(struct pst_loop *loop, const int *signals, size_t count,
                      void (*caught)(void *user, int signal), void *user);
 
-int pst_loop_run(struct pst_loop *loop); /* until stop */
+int pst_loop_run(struct pst_loop *loop);                   /* until stop */
+int pst_loop_turn(struct pst_loop *loop, pst_ns wait_max); /* one turn, waiting at most so long */
 void pst_loop_stop(struct pst_loop *loop);
 
 #endif

@@ -7,7 +7,8 @@
  * An exchange's walk: head() is called when a head was read and judged well-formed (a malformed one is
  * answered 400/413/431/501/505 here, and the connection closed); the owner answers later or at once.
  * No body byte is read before pst_exchange_read(x, true), which also sends 100 Continue if that was
- * asked for and nothing was answered. body() hands decoded bytes; body_end() ends them. The response is
+ * asked for and nothing was answered. body() hands decoded bytes, body_end() ends them; after a read(x,
+ * true) body_end() comes for a request without a body too. The response is
  * respond(), write()…, end(). gone() says that the client left (half-closed, reset, or did not read for
  * `write_stall`), or that the request's body broke framing or a time-out; the exchange is dead then.
  *
@@ -37,14 +38,14 @@ struct pst_server_handler {
 
 struct pst_server_config {
     const struct pst_server_handler *handler;
-    void *user;              /* pst_exchange_server_user */
-    size_t head_max;         /* >= 32 KiB by default; beyond: 431 */
+    void *user;      /* pst_exchange_server_user */
+    size_t head_max; /* >= 32 KiB by default; beyond: 431 */
     uint32_t connections_max;
-    pst_ns head_timeout;     /* first byte of a head to its end; 408 */
-    pst_ns body_timeout;     /* silence inside a body that we want to read; 408 */
-    pst_ns idle_timeout;     /* keep-alive, default 75 s or more */
-    pst_ns write_stall;      /* pending output without progress */
-    size_t low_water;        /* bytes */
+    pst_ns head_timeout; /* first byte of a head to its end; 408 */
+    pst_ns body_timeout; /* silence inside a body that we want to read; 408 */
+    pst_ns idle_timeout; /* keep-alive, default 75 s or more */
+    pst_ns write_stall;  /* pending output without progress */
+    size_t low_water;    /* bytes */
     /* Told of every refusal made here, before any exchange exists; may be NULL. */
     void (*refused)(void *user, uint16_t status, const char *why, const struct sockaddr *peer);
     /* Renders the JSON body of a refusal made here; NULL: an empty body. Returns its length. */
@@ -61,7 +62,8 @@ void pst_server_drain(struct pst_server *server);
 /* From now on responses carry Connection: close (still accepting). */
 void pst_server_close_after(struct pst_server *server, bool on);
 uint32_t pst_server_connections(const struct pst_server *server);
-void pst_server_free(struct pst_server *server); /* closes all; gone() is called for open exchanges */
+void pst_server_free(
+    struct pst_server *server); /* closes all; gone() is called for open exchanges */
 
 void *pst_exchange_server_user(const struct pst_exchange *x);
 void pst_exchange_set_user(struct pst_exchange *x, void *user);
@@ -82,9 +84,15 @@ bool pst_exchange_responded(const struct pst_exchange *x);
 /* Goes out at once, what the socket does not take is copied. Returns the bytes pending. */
 size_t pst_exchange_write(struct pst_exchange *x, const void *data, size_t len);
 size_t pst_exchange_pending(const struct pst_exchange *x);
-/* The response is whole. An unread request body: Connection: close and a lingering close. */
+/*
+ * The response is whole. An unread request body: Connection: close and a lingering close, unless all of
+ * it arrived with the head; then it is passed over and the connection stays.
+ */
 void pst_exchange_end(struct pst_exchange *x);
-/* The response cannot be made whole: the connection ends visibly (reset; no last chunk). */
+/*
+ * The response cannot be made whole: the connection ends visibly. Chunked or with a length it closes
+ * short of the end, so that what was sent still arrives; until-close it is reset.
+ */
 void pst_exchange_abort(struct pst_exchange *x);
 
 #endif

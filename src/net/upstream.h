@@ -41,7 +41,7 @@ struct pst_call {
 };
 
 struct pst_upstream_config {
-    const char *host;     /* literal address or name: "10.0.0.1", "::1", "localhost" */
+    const char *host; /* literal address or name: "10.0.0.1", "::1", "localhost" */
     uint16_t port;
     pst_ns connect_timeout;
     pst_ns idle_timeout;
