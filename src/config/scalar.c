@@ -237,7 +237,8 @@ int pst_scalar_address(const char *text, bool *ret_loopback)
     rc = literal(host, (size_t)(end - host), v6, address);
     if (rc != PST_OK)
         return rc;
-    rc = pst_scalar_port(end + (v6 ? 2 : 1), &port);
+    end += v6 ? 2 : 1;
+    rc = strcmp(end, "0") == 0 ? PST_OK : pst_scalar_port(end, &port); /* 0: the system picks */
     if (rc != PST_OK)
         return rc;
     *ret_loopback = is_loopback(address);
