@@ -220,6 +220,15 @@ void pst_fleet_release(struct pst_fleet *fleet, uint32_t ticket_index,
     pst_fleet_settle(fleet, replica);
 }
 
+void pst_fleet_forget(struct pst_fleet *fleet, uint32_t ticket_index,
+                      struct pst_fleet_ticket *ticket)
+{
+    PST_ASSERT(ticket->replica == PST_REPLICA_ALL);
+    if (fleet->attempts[ticket_index].evicted)
+        pst_orders_unevict(fleet, ticket_index);
+    ticket->serial = 0;
+}
+
 static struct judgement judge_eviction(struct pst_fleet *fleet, struct pst_fleet_pool *pool,
                                        struct pst_fleet_ticket *ticket, enum pst_eviction why)
 {

@@ -89,6 +89,13 @@ enum pst_verdict pst_fleet_end(struct pst_fleet *fleet, uint32_t ticket_index,
 void pst_fleet_release(struct pst_fleet *fleet, uint32_t ticket_index,
                        struct pst_fleet_ticket *ticket, bool ended, pst_ns now);
 
+/*
+ * The ticket is finished, in whatever way: what is found out of its attempts later, and an EVICT that
+ * was not polled yet, concern it no more. Its index may be another's next.
+ */
+void pst_fleet_forget(struct pst_fleet *fleet, uint32_t ticket_index,
+                      struct pst_fleet_ticket *ticket);
+
 void pst_fleet_replica(struct pst_fleet *fleet, const struct pst_gate_event *event);
 void pst_fleet_probe(struct pst_fleet *fleet, const struct pst_gate_event *event);
 void pst_fleet_slots(struct pst_fleet *fleet, const struct pst_gate_event *event);
