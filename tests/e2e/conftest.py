@@ -4,6 +4,7 @@ import os
 import pytest
 
 from harness import config, process
+from harness.engine import Engine
 from harness.gateway import Gateway
 from harness.upstream import Upstream
 
@@ -28,7 +29,21 @@ def upstream():
 
 
 @pytest.fixture
-def gateway(tmp_path, upstream):
+def engine():
+    """engine(*options, like=…): a stand-in engine."""
+    made = []
+
+    def make(*options, **keys):
+        made.append(Engine("--model", "m", *options, **keys))
+        return made[-1]
+
+    yield make
+    for e in made:
+        e.close()
+
+
+@pytest.fixture
+def gateway(tmp_path, upstream, engine):
     """gateway(replicas, **configuration): a running gateway. Ends with the invariants and exit 0."""
     made = []
 
