@@ -445,6 +445,12 @@ static void resolve_lists(struct resolver *r)
     }
 }
 
+/* Two listeners cannot share an address; port 0 is another one each time. */
+static bool collide(const char *a, const char *b)
+{
+    return same(a, b) && strcmp(strrchr(a, ':'), ":0") != 0;
+}
+
 static void check_listeners(struct resolver *r)
 {
     const struct pst_config *c = r->config;
@@ -454,9 +460,9 @@ static void check_listeners(struct resolver *r)
     if (c->admin != NULL && pst_scalar_address(c->admin, &loopback) == PST_OK && !loopback &&
         pst_tree_get(root, "admin_token") == NULL)
         ERROR(r, at(root, "admin"), "admin: off loopback it needs `admin_token: {env|file}`");
-    if (same(c->listen, c->metrics) || same(c->metrics, c->admin))
+    if (collide(c->listen, c->metrics) || collide(c->metrics, c->admin))
         ERROR(r, at(root, "metrics"), "metrics: another listener has the same address");
-    if (same(c->listen, c->admin))
+    if (collide(c->listen, c->admin))
         ERROR(r, at(root, "admin"), "admin: another listener has the same address");
     if (c->admin_token != NULL && same(c->admin_token, c->drain_token))
         ERROR(r, at(root, "drain_token"),

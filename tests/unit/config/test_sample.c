@@ -157,6 +157,62 @@ static void defaults_are_as_documented(void **state)
     pst_config_free(c);
 }
 
+/* Port 0 is another port each time, so three listeners may say it. */
+static void port_zero_is_the_systems_choice(void **state)
+{
+    char text[sizeof smallest + 128];
+    struct pst_config *c;
+
+    (void)state;
+    snprintf(text, sizeof text, "%slisten: 127.0.0.1:0\nmetrics: 127.0.0.1:0\nadmin: 127.0.0.1:0\n",
+             smallest);
+    c = read_text(text);
+    assert_string_equal(c->admin, "127.0.0.1:0");
+    pst_config_free(c);
+}
+
+/* What a running gateway cannot take over is named; what it can is not. */
+static void reload_names_what_needs_a_restart(void **state)
+{
+    static const struct {
+        const char *added, *key;
+    } rows[] = {
+        {"", NULL},
+        {"    stall: 7s\n", NULL},
+        {"classes: {high: {ttl: 31s}, medium: {}, low: {}}\n", NULL},
+        {"tenants: [{name: default, max_class: low}]\n", NULL},
+        {"limits: {memory: 1GiB}\n", NULL},
+        {"  - {name: b, models: [n], slots: 1, replicas: {static: [\"http://h\"]}}\n", NULL},
+        {"listen: 0.0.0.0:8081\n", "listen"},
+        {"metrics: 0.0.0.0:9901\n", "metrics"},
+        {"admin: 127.0.0.1:9900\n", "admin"},
+        {"classes: {high: {}, low: {}}\n", "classes"},
+        {"classes: {medium: {max_wait: 1s}, high: {}, low: {}}\n", "classes"},
+        {"    policy: fixed\n", "pools"},
+        {"limits: {tickets: 100}\n", "limits.tickets"},
+        {"limits: {flows: 100}\n", "limits.flows"},
+        {"record: x\n", "record"},
+        {"seed: 2\n", "seed"},
+    };
+    struct pst_config *now = read_text(smallest);
+
+    (void)state;
+    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
+        char text[sizeof smallest + 128];
+        struct pst_config *next;
+        const char *key;
+        snprintf(text, sizeof text, "%s%s", smallest, rows[i].added);
+        next = read_text(text);
+        key = pst_config_needs_restart(now, next);
+        if (rows[i].key == NULL)
+            assert_null(key);
+        else
+            assert_string_equal(key, rows[i].key);
+        pst_config_free(next);
+    }
+    pst_config_free(now);
+}
+
 static void documentation_names_every_key(void **state)
 {
     static const char *const keys[] = {"`listen`",       "`max_wait`",      "`kv_bytes_max`",
@@ -180,6 +236,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sample_says_what_it_means),
         cmocka_unit_test(defaults_are_as_documented),
+        cmocka_unit_test(port_zero_is_the_systems_choice),
+        cmocka_unit_test(reload_names_what_needs_a_restart),
         cmocka_unit_test(documentation_names_every_key),
     };
 
