@@ -22,7 +22,7 @@ enum pst_metric_label {
     PST_LABEL_LENGTH = 1 << 2,
     PST_LABEL_OUTCOME = 1 << 3,
     PST_LABEL_REASON = 1 << 4,
-    PST_LABEL_REPLICA = 1 << 5,
+    PST_LABEL_REPLICA = 1 << 5, /* its pool is named beside it */
     PST_LABEL_STATE = 1 << 6,
     PST_LABEL_DIRECTION = 1 << 7, /* in, out */
     PST_LABEL_REFUSAL = 1 << 8,   /* called `reason` too: why it never became a ticket */
@@ -34,8 +34,7 @@ enum pst_metric_label {
 #define PST_LABELS_LENGTH (PST_LABELS_CLASS | PST_LABEL_LENGTH)
 #define PST_LABELS_END    (PST_LABELS_CLASS | PST_LABEL_OUTCOME | PST_LABEL_REASON)
 #define PST_LABELS_TOKENS (PST_LABELS_CLASS | PST_LABEL_DIRECTION)
-#define PST_LABELS_STATE  (PST_LABEL_POOL | PST_LABEL_REPLICA | PST_LABEL_STATE)
-#define PST_LABELS_PLACE  (PST_LABEL_POOL | PST_LABEL_REPLICA)
+#define PST_LABELS_STATE  (PST_LABEL_REPLICA | PST_LABEL_STATE)
 
 /*
  * X(id, name without prefix, type, labels, help). Units are in the names. Gauges are read from their
@@ -75,7 +74,7 @@ enum pst_metric_label {
       "Dispatches that spent guard share.")                                                        \
     X(REPLICA_STATE, "replica_state", GAUGE, PST_LABELS_STATE,                                     \
       "1 for the state that the replica is in, 0 for the others.")                                 \
-    X(REPLICA_INFLIGHT, "replica_inflight", GAUGE, PST_LABELS_PLACE,                               \
+    X(REPLICA_INFLIGHT, "replica_inflight", GAUGE, PST_LABEL_REPLICA,                              \
       "Sequences running on the replica.")                                                         \
     X(UNLABELLED, "unlabelled_requests_total", COUNTER, 0,                                         \
       "Requests without a known priority, put into the default class.")                            \

@@ -1,0 +1,25 @@
+/*
+ * render.h - the metric cells as Prometheus reads them.
+ *
+ * Guarantee: one family per name with all its series together; names of pools, classes and replicas come
+ * from the registry. Counters by outcome, and those of an unknown pool or class, are listed once they are
+ * not zero; all others from the start, so that the first increment is seen as one.
+ */
+#ifndef PST_OBSERVE_RENDER_H
+#define PST_OBSERVE_RENDER_H
+
+#include <stdio.h>
+
+#include "codec/prometheus.h"
+#include "observe/view.h"
+
+/* Called twice: once to learn the size, once to write. */
+void pst_render_metrics(const struct pst_view *view, struct pst_prometheus_page *page);
+
+/* The aliases, as a list for docs/metrics.md. */
+void pst_render_document(FILE *out);
+
+/* Sets the gauges from the gate, the registry and the program. */
+void pst_gauges_read(const struct pst_view *view);
+
+#endif
