@@ -46,15 +46,12 @@ struct pst_view {
     struct pst_drive *drive;
     const struct pst_registry *registry;
     struct pst_metrics *metrics;
-    const struct pst_config *config; /* replaced by a reload */
-    const char *version;
-    const struct pst_view_program *program;
-    void *user;                       /* of the program's functions */
+    const struct pst_config *config;  /* replaced by a reload */
     const struct pst_log *access_log; /* NULL: none */
     const struct pst_refusals *refusals;
+    const char *version;
+    const struct pst_view_program *program;
     void *user; /* of the program's functions */
 };
-}
-;
 
 #endif
