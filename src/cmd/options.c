@@ -8,6 +8,8 @@
 
 #define HELP_COLUMN 30
 
+static FILE *manual; /* not NULL: pst_options_divert */
+
 static int say(const struct pst_usage *usage, const char *what, const char *text)
 {
     fprintf(stderr, "penstock %s: %s%s\n", usage->command, what, text);
@@ -126,11 +128,64 @@ static int read_option(const struct pst_usage *usage, int argc, char **argv, int
     return read_value(usage, option, argv[++*at]);
 }
 
+void pst_options_divert(FILE *page)
+{
+    manual = page;
+}
+
+/* Text of a troff page: a line must not begin with a control character. */
+static void write_troff(const char *text)
+{
+    bool line_begins = true;
+
+    for (; *text != '\0'; text++) {
+        if (line_begins && (*text == '.' || *text == '\''))
+            fputs("\\&", manual);
+        if (*text == '\\')
+            fputs("\\e", manual);
+        else if (*text == '-')
+            fputs("\\-", manual);
+        else
+            fputc(*text, manual);
+        line_begins = *text == '\n';
+    }
+}
+
+static void write_manual(const struct pst_usage *usage)
+{
+    fprintf(manual, ".SS \"penstock %s%s%s%s\"\n", usage->command,
+            usage->count > 0 ? " [OPTION]..." : "", usage->operands[0] == '\0' ? "" : " ",
+            usage->operands);
+    write_troff(usage->summary);
+    fputc('\n', manual);
+    if (usage->detail != NULL) {
+        fputs(".PP\n", manual);
+        write_troff(usage->detail);
+        fputc('\n', manual);
+    }
+    for (size_t i = 0; i < usage->count; i++) {
+        const struct pst_option *option = &usage->options[i];
+        fputs(".TP\n\\fB\\-\\-", manual);
+        write_troff(option->name);
+        fputs("\\fR", manual);
+        if (option->argument != NULL)
+            fprintf(manual, " \\fI%s\\fR", option->argument);
+        fputc('\n', manual);
+        write_troff(option->help);
+        fputc('\n', manual);
+    }
+}
+
 int pst_options_read(const struct pst_usage *usage, int argc, char **argv)
 {
     char **operands = calloc((size_t)argc + 1, sizeof *operands);
     int operands_count = 0, rc = 0;
 
+    if (manual != NULL) {
+        write_manual(usage);
+        free(operands);
+        return -1;
+    }
     if (operands == NULL)
         return say(usage, "out of memory", "");
     for (int at = 1; at < argc && rc == 0; at++) {
