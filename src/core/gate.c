@@ -281,6 +281,12 @@ static void apply(struct pst_gate *gate, const struct pst_gate_event *event)
     }
 }
 
+static void fleet_time(struct pst_gate *gate)
+{
+    if (pst_fleet_deadline(gate->fleet) <= gate->now)
+        pst_fleet_time(gate->fleet, gate->now);
+}
+
 void pst_gate_step(struct pst_gate *gate, const struct pst_gate_event *event)
 {
     PST_ASSERT(event->now >= gate->now);
@@ -288,8 +294,8 @@ void pst_gate_step(struct pst_gate *gate, const struct pst_gate_event *event)
     gate->now = event->now;
     for (uint32_t p = 0; p < gate->config.pools_count; p++)
         pst_pool_advance(&gate->pools[p], gate->now);
-    if (pst_fleet_deadline(gate->fleet) <= gate->now)
-        pst_fleet_time(gate->fleet, gate->now);
+    fleet_time(gate);
     apply(gate, event);
+    fleet_time(gate); /* what the event made due at once, a first probe for one */
     pst_gate_start_over(gate);
 }
