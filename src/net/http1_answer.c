@@ -152,6 +152,12 @@ bool pst_exchange_responded(const struct pst_exchange *x)
     return x->responded;
 }
 
+void pst_exchange_flush(struct pst_exchange *x)
+{
+    PST_ASSERT(x->state == PST_EXCHANGE_OPEN && x->responded);
+    send_pieces(x, NULL, 0);
+}
+
 size_t pst_exchange_write(struct pst_exchange *x, const void *data, size_t len)
 {
     char line[LINE_BYTES];
@@ -207,11 +213,18 @@ void pst_exchange_abort(struct pst_exchange *x)
 {
     PST_ASSERT(x->state == PST_EXCHANGE_OPEN);
     /* Where the end of the connection would be the end of the body, only a reset tells. */
-    if (x->responded && !x->chunked && x->answer_length == PST_LENGTH_UNKNOWN) {
-        struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    if (x->responded && !x->chunked && x->answer_length == PST_LENGTH_UNKNOWN)
+        pst_exchange_reset(x);
+    else
+        pst_exchange_close(x);
+}
 
-        setsockopt(x->io.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-    }
+void pst_exchange_reset(struct pst_exchange *x)
+{
+    struct linger reset = {.l_onoff = 1, .l_linger = 0};
+
+    PST_ASSERT(x->state == PST_EXCHANGE_OPEN);
+    setsockopt(x->io.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     pst_exchange_close(x);
 }
 

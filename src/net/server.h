@@ -81,6 +81,8 @@ void pst_exchange_read(struct pst_exchange *x, bool on); /* off: back-pressure o
 void pst_exchange_respond(struct pst_exchange *x, uint16_t status, const struct pst_header *headers,
                           size_t count, uint64_t length);
 bool pst_exchange_responded(const struct pst_exchange *x);
+/* The head goes out now, ahead of the first body byte. */
+void pst_exchange_flush(struct pst_exchange *x);
 /* Goes out at once, what the socket does not take is copied. Returns the bytes pending. */
 size_t pst_exchange_write(struct pst_exchange *x, const void *data, size_t len);
 size_t pst_exchange_pending(const struct pst_exchange *x);
@@ -94,5 +96,7 @@ void pst_exchange_end(struct pst_exchange *x);
  * short of the end, so that what was sent still arrives; until-close it is reset.
  */
 void pst_exchange_abort(struct pst_exchange *x);
+/* The same, always by a reset (RST): the client's next read fails instead of ending. */
+void pst_exchange_reset(struct pst_exchange *x);
 
 #endif
