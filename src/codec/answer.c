@@ -46,10 +46,13 @@ static bool name_ends(const char *name, size_t len, const char *want)
     return len >= strlen(want) && memcmp(name + len - strlen(want), want, strlen(want)) == 0;
 }
 
-/* Output, or a chunk in which the tokenizer still holds a token's bytes back: no role, no finish. */
+/*
+ * Output, or a chunk in which the tokenizer still holds a token's bytes back: no role, no finish. What
+ * cannot be read is taken for output.
+ */
 static enum meaning openai_meaning(const struct pst_report *report)
 {
-    if (report->has_output)
+    if (report->has_output || report->is_broken)
         return MEANS_OUTPUT;
     if (report->has_choices && !report->has_role && !report->has_finish)
         return MEANS_OUTPUT;

@@ -16,13 +16,14 @@ void pst_decimal_digit(struct pst_decimal *number, char digit, bool in_fraction)
 {
     uint64_t value = (uint64_t)(digit - '0');
 
-    if (number->digits <= (UINT64_MAX - 9) / 10) {
+    number->is_full |= number->digits > (UINT64_MAX - value) / 10;
+    if (!number->is_full) {
         number->digits = number->digits * 10 + value;
         if (in_fraction && number->scale > -EXPONENT_MAX)
             number->scale--;
         return;
     }
-    number->cut |= value != 0;
+    number->is_cut |= value != 0;
     if (!in_fraction && number->scale < EXPONENT_MAX)
         number->scale++;
 }
@@ -78,7 +79,9 @@ static uint64_t shifted(const struct pst_decimal *number, int32_t power, bool *r
 {
     uint64_t value = number->digits;
 
-    *ret_exact = !number->cut;
+    *ret_exact = !number->is_cut;
+    if (number->is_full && power > 0)
+        return UINT64_MAX;
     for (; power > 0 && value != 0; power--) {
         if (value > UINT64_MAX / 10)
             return UINT64_MAX;
@@ -119,9 +122,13 @@ double pst_decimal_to_double(const struct pst_decimal *number)
     int32_t power = power_of(number);
     double value = (double)number->digits;
 
-    for (; power > 0 && value != 0 && value <= DBL_MAX; power -= POWERS_EXACT)
-        value *= powers[power < POWERS_EXACT ? power : POWERS_EXACT];
-    for (; power < 0 && value != 0; power += POWERS_EXACT)
-        value /= powers[power > -POWERS_EXACT ? -power : POWERS_EXACT];
+    while (power != 0 && value != 0 && value <= DBL_MAX) {
+        int32_t step = power > 0 ? power : -power;
+
+        if (step > POWERS_EXACT)
+            step = POWERS_EXACT;
+        value = power > 0 ? value * powers[step] : value / powers[step];
+        power -= power > 0 ? step : -step;
+    }
     return number->negative ? -value : value;
 }

@@ -19,7 +19,8 @@ struct pst_decimal {
     int32_t exponent;
     bool negative;
     bool exponent_negative;
-    bool cut; /* digits that are not zero were dropped */
+    bool is_full; /* further digits are dropped */
+    bool is_cut;  /* one of them was not zero */
 };
 
 /* A zeroed struct is 0. The next digit of the integer or fraction part. */

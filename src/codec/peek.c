@@ -108,6 +108,7 @@ static int open_container(struct pst_peek *peek, bool is_object)
     uint8_t depth = peek->walk.json.depth;
 
     if (depth == 1) {
+        peek->is_object = is_object;
         if (is_object)
             return PST_OK;
         peek->error = "the body is not an object";
@@ -409,6 +410,10 @@ int pst_peek_finish(struct pst_peek *peek, struct pst_peek_result *ret_result)
         return PST_E_SYNTAX;
     if (!pst_json_finish(&peek->walk.json)) {
         peek->error = peek->walk.json.error;
+        return PST_E_SYNTAX;
+    }
+    if (!peek->is_object) { /* a number, which only the end completes */
+        peek->error = "the body is not an object";
         return PST_E_SYNTAX;
     }
     result = peek->result;
