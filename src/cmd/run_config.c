@@ -1,0 +1,105 @@
+/* run_config.c - reading the configuration, at start and again; see run.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cmd/run.h"
+
+static void say_problem(const char *path, const struct pst_problem *problem)
+{
+    enum pst_log_level level = problem->level == PST_PROBLEM_ERROR ? PST_LOG_ERROR : PST_LOG_WARN;
+
+    if (problem->line > 0)
+        pst_say(level, "%s:%u:%u: %s", path, problem->line, problem->column, problem->message);
+    else
+        pst_say(level, "%s: %s", path, problem->message);
+}
+
+/* Says all; the first error goes into `message` too, with the number of them. */
+static int read_saying(const char *path, struct pst_config **ret_config, char *message, size_t size)
+{
+    struct pst_problems problems;
+    int rc = pst_config_read(path, ret_config, &problems);
+
+    if (rc != PST_OK)
+        (void)snprintf(message, size, "%s cannot be read", path);
+    for (size_t i = problems.count; i-- > 0;) {
+        const struct pst_problem *problem = &problems.item[i];
+
+        if (problem->level == PST_PROBLEM_ERROR)
+            (void)snprintf(message, size, "%zu error(s); %s:%u:%u: %s", problems.errors, path,
+                           problem->line, problem->column, problem->message);
+    }
+    for (size_t i = 0; i < problems.count; i++)
+        say_problem(path, &problems.item[i]);
+    pst_problems_done(&problems);
+    return rc;
+}
+
+int pst_run_config_read(const char *path, struct pst_config **ret_config)
+{
+    char message[PST_OBSERVE_MESSAGE_MAX] = "";
+    int rc = read_saying(path, ret_config, message, sizeof message);
+
+    if (rc == PST_E_NOMEM)
+        pst_say(PST_LOG_ERROR, "%s: out of memory", path);
+    return rc;
+}
+
+/* The gate decides anew with what it was told. */
+static void tick(struct pst_run *run)
+{
+    const struct pst_gate_event event = {.now = pst_loop_now(run->loop), .kind = PST_EVENT_TIME};
+
+    pst_drive_event(run->drive, &event);
+}
+
+static int apply(struct pst_run *run, struct pst_config *next, char *message)
+{
+    struct pst_config *before = run->config;
+    const char *key = pst_config_needs_restart(before, next);
+    int rc;
+
+    if (key != NULL) {
+        (void)snprintf(message, PST_OBSERVE_MESSAGE_MAX, "`%s` changed, which needs a restart",
+                       key);
+        return PST_E_INVALID;
+    }
+    rc = pst_drive_reconfigure(run->drive, &next->gate);
+    if (rc != PST_OK) {
+        (void)snprintf(message, PST_OBSERVE_MESSAGE_MAX, "the new numbers were not taken: %s",
+                       rc == PST_E_NOMEM ? "out of memory" : "out of range");
+        return rc;
+    }
+    rc = pst_gateway_reload(run->gateway, next);
+    if (rc != PST_OK) {
+        (void)snprintf(message, PST_OBSERVE_MESSAGE_MAX, "the new routes were not taken: %s",
+                       rc == PST_E_NOMEM ? "out of memory" : "no room for more replicas");
+        PST_ASSERT(pst_drive_reconfigure(run->drive, &before->gate) == PST_OK);
+        return rc;
+    }
+    run->config = next;
+    return PST_OK;
+}
+
+int pst_run_reload(struct pst_run *run, char message[PST_OBSERVE_MESSAGE_MAX])
+{
+    struct pst_config *before = run->config, *next = NULL;
+    int rc;
+
+    message[0] = '\0';
+    rc = read_saying(before->path, &next, message, PST_OBSERVE_MESSAGE_MAX);
+    if (rc == PST_OK)
+        rc = apply(run, next, message);
+    if (rc == PST_OK) {
+        pst_say(PST_LOG_INFO, "%s: reloaded", next->path);
+        pst_observe_reloaded(run->observe, next, NULL);
+        tick(run);
+        pst_config_free(before);
+    } else {
+        pst_say(PST_LOG_ERROR, "not reloaded, the old configuration stays: %s", message);
+        pst_observe_reloaded(run->observe, NULL, message);
+        pst_config_free(next);
+    }
+    return rc;
+}
