@@ -182,7 +182,7 @@ static int refuse_parse(const struct reading *r, llhttp_errno_t error,
         return fail(ret_error, 431, "too many header fields");
     if (error == HPE_INVALID_METHOD)
         return fail(ret_error, 501, "unknown method");
-    if (error == HPE_INVALID_VERSION || error == HPE_PAUSED_H2_UPGRADE)
+    if (error == HPE_INVALID_VERSION)
         return fail(ret_error, 505, "unknown HTTP version");
     return fail(ret_error, 400, "malformed head");
 }
