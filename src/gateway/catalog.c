@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "gateway/text.h"
+#include "gateway/writer.h"
 
 static int by_name(const void *a, const void *b)
 {
@@ -66,21 +66,21 @@ const struct pst_catalog_entry *pst_catalog_find(const struct pst_catalog *catal
     return NULL;
 }
 
-static void render_one(struct pst_text *text, const struct pst_catalog_entry *entry,
+static void render_one(struct pst_writer *text, const struct pst_catalog_entry *entry,
                        uint64_t created)
 {
-    PST_TEXT_PUT(text, "{\"id\":\"");
-    pst_text_json(text, pst_slice_of(entry->model->name));
-    PST_TEXT_PUT(text, "\",\"object\":\"model\",\"created\":");
-    pst_text_number(text, created);
-    PST_TEXT_PUT(text, ",\"owned_by\":\"penstock\"}");
+    PST_WRITER_PUT(text, "{\"id\":\"");
+    pst_writer_json(text, pst_slice_of(entry->model->name));
+    PST_WRITER_PUT(text, "\",\"object\":\"model\",\"created\":");
+    pst_writer_number(text, created);
+    PST_WRITER_PUT(text, ",\"owned_by\":\"penstock\"}");
 }
 
 int pst_catalog_render(const struct pst_catalog *catalog, const struct pst_catalog_entry *entry,
                        uint64_t created, char **ret_json, size_t *ret_len)
 {
     size_t size = 64;
-    struct pst_text text;
+    struct pst_writer text;
     char *buffer;
 
     for (size_t i = 0; i < catalog->count; i++)
@@ -88,17 +88,17 @@ int pst_catalog_render(const struct pst_catalog *catalog, const struct pst_catal
     buffer = malloc(size);
     if (buffer == NULL)
         return PST_E_NOMEM;
-    text = pst_text(buffer, size);
+    text = pst_writer(buffer, size);
     if (entry != NULL) {
         render_one(&text, entry, created);
     } else {
-        PST_TEXT_PUT(&text, "{\"object\":\"list\",\"data\":[");
+        PST_WRITER_PUT(&text, "{\"object\":\"list\",\"data\":[");
         for (size_t i = 0; i < catalog->count; i++) {
             if (i != 0)
-                PST_TEXT_PUT(&text, ",");
+                PST_WRITER_PUT(&text, ",");
             render_one(&text, &catalog->entries[i], created);
         }
-        PST_TEXT_PUT(&text, "]}");
+        PST_WRITER_PUT(&text, "]}");
     }
     PST_ASSERT(!text.full);
     *ret_json = buffer;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "gateway/inside.h"
-#include "gateway/text.h"
+#include "gateway/writer.h"
 
 /* Not hop-by-hop, and still not the client's to set upstream. */
 static bool is_ours(struct pst_slice name)
@@ -29,33 +29,33 @@ static bool is_credential(struct pst_slice name)
            pst_slice_equal_nocase(name, PST_SLICE("x-api-key"));
 }
 
-static void put_headers(struct pst_text *text, const struct pst_head *head, bool credentials)
+static void put_headers(struct pst_writer *text, const struct pst_head *head, bool credentials)
 {
     for (size_t i = 0; i < head->count; i++) {
         struct pst_slice name = head->headers[i].name;
 
         if (is_credential(name) != credentials || is_ours(name) || pst_head_is_hop(head, name))
             continue;
-        pst_text_header(text, name, head->headers[i].value);
+        pst_writer_header(text, name, head->headers[i].value);
     }
 }
 
 int pst_forward_keep_head(struct pst_request *request, const struct pst_head *head)
 {
     size_t size = head->target.len + 256;
-    struct pst_text text;
+    struct pst_writer text;
 
     for (size_t i = 0; i < head->count; i++)
         size += head->headers[i].name.len + head->headers[i].value.len + 4;
     request->head = malloc(size);
     if (request->head == NULL)
         return PST_E_NOMEM;
-    text = pst_text(request->head, size);
-    pst_text_put(&text, head->target);
+    text = pst_writer(request->head, size);
+    pst_writer_put(&text, head->target);
     request->target = request->head;
     request->target_len = head->target.len;
-    pst_text_header(&text, PST_SLICE("X-Request-Id"), pst_slice_of(request->id));
-    PST_TEXT_PUT(&text, "Accept-Encoding: identity\r\n"); /* we read what comes back */
+    pst_writer_header(&text, PST_SLICE("X-Request-Id"), pst_slice_of(request->id));
+    PST_WRITER_PUT(&text, "Accept-Encoding: identity\r\n"); /* we read what comes back */
     put_headers(&text, head, false);
     request->head_auth_at = text.len;
     put_headers(&text, head, true);
@@ -86,29 +86,29 @@ static struct pst_slice compose(struct pst_request *request)
     struct pst_gateway_replica *replica = &gateway->replicas[request->replica];
     const char *auth = gateway->config->pools[request->pool].upstream_auth;
     const char *lines = request->head + request->target_len;
-    struct pst_text text;
+    struct pst_writer text;
 
     if (!make_room(gateway, request->head_len + strlen(replica->base_path) +
                                 (auth == NULL ? 0 : strlen(auth)) + 512))
         return pst_slice(NULL, 0);
-    text = pst_text(gateway->scratch, gateway->scratch_size);
-    PST_TEXT_PUT(&text, "POST ");
-    pst_text_put(&text, pst_slice_of(replica->base_path));
-    pst_text_put(&text, pst_slice(request->target, request->target_len));
-    PST_TEXT_PUT(&text, " HTTP/1.1\r\n");
-    pst_text_header(&text, PST_SLICE("Host"),
+    text = pst_writer(gateway->scratch, gateway->scratch_size);
+    PST_WRITER_PUT(&text, "POST ");
+    pst_writer_put(&text, pst_slice_of(replica->base_path));
+    pst_writer_put(&text, pst_slice(request->target, request->target_len));
+    PST_WRITER_PUT(&text, " HTTP/1.1\r\n");
+    pst_writer_header(&text, PST_SLICE("Host"),
                     pst_slice_of(pst_upstream_authority(replica->upstream)));
     if (auth == NULL) {
-        pst_text_put(&text, pst_slice(lines, request->head_len - request->target_len));
+        pst_writer_put(&text, pst_slice(lines, request->head_len - request->target_len));
     } else {
-        pst_text_put(&text, pst_slice(lines, request->head_auth_at - request->target_len));
-        pst_text_header(&text, PST_SLICE("Authorization"), pst_slice_of(auth));
+        pst_writer_put(&text, pst_slice(lines, request->head_auth_at - request->target_len));
+        pst_writer_header(&text, PST_SLICE("Authorization"), pst_slice_of(auth));
     }
-    PST_TEXT_PUT(&text, "Content-Length: ");
-    pst_text_number(&text, request->body.bytes);
-    PST_TEXT_PUT(&text, "\r\n\r\n");
+    PST_WRITER_PUT(&text, "Content-Length: ");
+    pst_writer_number(&text, request->body.bytes);
+    PST_WRITER_PUT(&text, "\r\n\r\n");
     PST_ASSERT(!text.full);
-    return pst_text_slice(&text);
+    return pst_writer_slice(&text);
 }
 
 void pst_forward_dispatch(struct pst_request *request, const struct pst_gate_action *action)

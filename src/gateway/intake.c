@@ -14,7 +14,7 @@
 
 #include "gateway/classify.h"
 #include "gateway/inside.h"
-#include "gateway/text.h"
+#include "gateway/writer.h"
 
 #define TOLD_EVERY (256 * 1024) /* HELD for a chunked body */
 
@@ -341,13 +341,13 @@ static int rename_model(struct pst_request *request, const struct pst_peek_resul
                         const struct pst_config_model *model)
 {
     char value[6 * PST_PEEK_TEXT_MAX + 2];
-    struct pst_text text = pst_text(value, sizeof value);
+    struct pst_writer text = pst_writer(value, sizeof value);
 
     if (model->upstream == NULL || seen->model_bytes == 0)
         return PST_OK;
-    PST_TEXT_PUT(&text, "\"");
-    pst_text_json(&text, pst_slice_of(model->upstream));
-    PST_TEXT_PUT(&text, "\"");
+    PST_WRITER_PUT(&text, "\"");
+    pst_writer_json(&text, pst_slice_of(model->upstream));
+    PST_WRITER_PUT(&text, "\"");
     return pst_chain_replace(&request->body, seen->model_at, seen->model_bytes, value, text.len);
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "gateway/inside.h"
-#include "gateway/text.h"
+#include "gateway/writer.h"
 
 #define BODY_MAX (256 * 1024) /* of a list of models */
 
@@ -57,29 +57,29 @@ static const struct question *question_for(const struct pst_config_pool *pool)
     return &listed;
 }
 
-static void put_body(struct pst_text *text, const struct question *question,
+static void put_body(struct pst_writer *text, const struct question *question,
                      const struct pst_config_pool *pool)
 {
-    pst_text_put(text, question->before);
+    pst_writer_put(text, question->before);
     if (question != &completion_tgi)
-        pst_text_json(text, model_of(pool));
-    pst_text_put(text, question->after);
+        pst_writer_json(text, model_of(pool));
+    pst_writer_put(text, question->after);
 }
 
-static void put_head(struct pst_text *text, struct pst_gateway_replica *replica,
+static void put_head(struct pst_writer *text, struct pst_gateway_replica *replica,
                      const struct pst_config_pool *pool, struct pst_slice method,
                      struct pst_slice path)
 {
-    pst_text_put(text, method);
-    PST_TEXT_PUT(text, " ");
-    pst_text_put(text, pst_slice_of(replica->base_path));
-    pst_text_put(text, path);
-    PST_TEXT_PUT(text, " HTTP/1.1\r\n");
-    pst_text_header(text, PST_SLICE("Host"),
+    pst_writer_put(text, method);
+    PST_WRITER_PUT(text, " ");
+    pst_writer_put(text, pst_slice_of(replica->base_path));
+    pst_writer_put(text, path);
+    PST_WRITER_PUT(text, " HTTP/1.1\r\n");
+    pst_writer_header(text, PST_SLICE("Host"),
                     pst_slice_of(pst_upstream_authority(replica->upstream)));
-    PST_TEXT_PUT(text, "User-Agent: penstock\r\nAccept: */*\r\n");
+    PST_WRITER_PUT(text, "User-Agent: penstock\r\nAccept: */*\r\n");
     if (pool->upstream_auth != NULL)
-        pst_text_header(text, PST_SLICE("Authorization"), pst_slice_of(pool->upstream_auth));
+        pst_writer_header(text, PST_SLICE("Authorization"), pst_slice_of(pool->upstream_auth));
 }
 
 static bool lists_model(const struct pst_gateway_replica *replica, struct pst_slice body)
@@ -134,8 +134,8 @@ void pst_probe_start(struct pst_gateway *gateway, uint16_t index, enum pst_probe
     struct pst_gateway_replica *replica = &gateway->replicas[index];
     const struct pst_config_pool *pool = &gateway->config->pools[replica->pool];
     char body_buffer[6 * PST_PEEK_TEXT_MAX + 256];
-    struct pst_text head = pst_text(gateway->scratch, gateway->scratch_size);
-    struct pst_text body = pst_text(body_buffer, sizeof body_buffer);
+    struct pst_writer head = pst_writer(gateway->scratch, gateway->scratch_size);
+    struct pst_writer body = pst_writer(body_buffer, sizeof body_buffer);
     const struct question *question = question_for(pool);
 
     if (replica->upstream == NULL)
@@ -149,14 +149,14 @@ void pst_probe_start(struct pst_gateway *gateway, uint16_t index, enum pst_probe
     } else {
         put_body(&body, question, pool);
         put_head(&head, replica, pool, PST_SLICE("POST"), question->path);
-        PST_TEXT_PUT(&head, "Content-Type: application/json\r\nContent-Length: ");
-        pst_text_number(&head, body.len);
-        PST_TEXT_PUT(&head, "\r\n");
+        PST_WRITER_PUT(&head, "Content-Type: application/json\r\nContent-Length: ");
+        pst_writer_number(&head, body.len);
+        PST_WRITER_PUT(&head, "\r\n");
     }
-    PST_TEXT_PUT(&head, "\r\n");
+    PST_WRITER_PUT(&head, "\r\n");
     if (head.full || body.full ||
-        pst_fetch_start(replica->upstream, gateway->loop, pst_text_slice(&head),
-                        pst_text_slice(&body),
+        pst_fetch_start(replica->upstream, gateway->loop, pst_writer_slice(&head),
+                        pst_writer_slice(&body),
                         gateway->config->gate.pools[replica->pool].probe_timeout, BODY_MAX,
                         answered, replica, &replica->probe) != PST_OK)
         tell(replica, PST_PROBE_FAILED);

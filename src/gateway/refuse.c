@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "gateway/inside.h"
-#include "gateway/text.h"
+#include "gateway/writer.h"
 
 #define TYPE_INVALID "invalid_request_error"
 #define TYPE_LIMIT   "rate_limit_error"
@@ -68,43 +68,43 @@ struct pst_refusal pst_refuse_words(const struct pst_gateway *gateway, enum pst_
     return words;
 }
 
-static void put_error(struct pst_text *text, bool anthropic, const struct pst_refusal *refusal)
+static void put_error(struct pst_writer *text, bool anthropic, const struct pst_refusal *refusal)
 {
     if (anthropic) {
-        PST_TEXT_PUT(text, "{\"type\":\"error\",\"error\":{\"type\":\"");
-        pst_text_put(text, refusal->status == 429   ? PST_SLICE("rate_limit_error")
+        PST_WRITER_PUT(text, "{\"type\":\"error\",\"error\":{\"type\":\"");
+        pst_writer_put(text, refusal->status == 429   ? PST_SLICE("rate_limit_error")
                            : refusal->status == 401 ? PST_SLICE("authentication_error")
                            : refusal->status == 404 ? PST_SLICE("not_found_error")
                            : refusal->status == 413 ? PST_SLICE("request_too_large")
                            : refusal->status >= 500 ? PST_SLICE("api_error")
                                                     : PST_SLICE("invalid_request_error"));
-        PST_TEXT_PUT(text, "\",\"message\":\"");
-        pst_text_json(text, pst_slice_of(refusal->message));
-        PST_TEXT_PUT(text, "\"}}");
+        PST_WRITER_PUT(text, "\",\"message\":\"");
+        pst_writer_json(text, pst_slice_of(refusal->message));
+        PST_WRITER_PUT(text, "\"}}");
         return;
     }
-    PST_TEXT_PUT(text, "{\"error\":{\"message\":\"");
-    pst_text_json(text, pst_slice_of(refusal->message));
-    PST_TEXT_PUT(text, "\",\"type\":\"");
-    pst_text_put(text, pst_slice_of(refusal->type));
-    PST_TEXT_PUT(text, "\",\"param\":");
+    PST_WRITER_PUT(text, "{\"error\":{\"message\":\"");
+    pst_writer_json(text, pst_slice_of(refusal->message));
+    PST_WRITER_PUT(text, "\",\"type\":\"");
+    pst_writer_put(text, pst_slice_of(refusal->type));
+    PST_WRITER_PUT(text, "\",\"param\":");
     if (refusal->param == NULL) {
-        PST_TEXT_PUT(text, "null");
+        PST_WRITER_PUT(text, "null");
     } else {
-        PST_TEXT_PUT(text, "\"");
-        pst_text_json(text, pst_slice_of(refusal->param));
-        PST_TEXT_PUT(text, "\"");
+        PST_WRITER_PUT(text, "\"");
+        pst_writer_json(text, pst_slice_of(refusal->param));
+        PST_WRITER_PUT(text, "\"");
     }
-    PST_TEXT_PUT(text, ",\"code\":\"");
-    pst_text_put(text, pst_slice_of(refusal->code));
-    PST_TEXT_PUT(text, "\"}}");
+    PST_WRITER_PUT(text, ",\"code\":\"");
+    pst_writer_put(text, pst_slice_of(refusal->code));
+    PST_WRITER_PUT(text, "\"}}");
 }
 
 size_t pst_refuse_body(uint16_t status, const char *why, char *buffer, size_t size)
 {
     struct pst_refusal refusal = {
         .status = status, .type = TYPE_INVALID, .code = "bad_request", .message = why};
-    struct pst_text text = pst_text(buffer, size);
+    struct pst_writer text = pst_writer(buffer, size);
 
     if (status == 431)
         refusal.code = "headers_too_large";
@@ -119,21 +119,21 @@ size_t pst_refuse_event(const struct pst_route *route, const char *message, cons
 {
     struct pst_refusal refusal = {
         .status = 502, .type = TYPE_SERVER, .code = code, .message = message};
-    struct pst_text text = pst_text(buffer, size);
+    struct pst_writer text = pst_writer(buffer, size);
 
     if (route->anthropic || route->answer == PST_ANSWER_RESPONSES)
-        PST_TEXT_PUT(&text, "event: error\n");
-    PST_TEXT_PUT(&text, "data: ");
+        PST_WRITER_PUT(&text, "event: error\n");
+    PST_WRITER_PUT(&text, "data: ");
     if (route->answer == PST_ANSWER_RESPONSES) {
-        PST_TEXT_PUT(&text, "{\"type\":\"error\",\"code\":\"");
-        pst_text_put(&text, pst_slice_of(code));
-        PST_TEXT_PUT(&text, "\",\"message\":\"");
-        pst_text_json(&text, pst_slice_of(message));
-        PST_TEXT_PUT(&text, "\",\"param\":null}");
+        PST_WRITER_PUT(&text, "{\"type\":\"error\",\"code\":\"");
+        pst_writer_put(&text, pst_slice_of(code));
+        PST_WRITER_PUT(&text, "\",\"message\":\"");
+        pst_writer_json(&text, pst_slice_of(message));
+        PST_WRITER_PUT(&text, "\",\"param\":null}");
     } else {
         put_error(&text, route->anthropic, &refusal);
     }
-    PST_TEXT_PUT(&text, "\n\n");
+    PST_WRITER_PUT(&text, "\n\n");
     return text.full ? 0 : text.len;
 }
 
@@ -145,7 +145,7 @@ static bool is_anthropic(const struct pst_request *request)
 void pst_refuse(struct pst_request *request, const struct pst_refusal *refusal)
 {
     char body[BODY_MAX], seconds[16], milliseconds[16], queue[48];
-    struct pst_text text = pst_text(body, sizeof body);
+    struct pst_writer text = pst_writer(body, sizeof body);
     struct pst_header headers[8];
     size_t n = 0;
 
@@ -157,7 +157,7 @@ void pst_refuse(struct pst_request *request, const struct pst_refusal *refusal)
         struct pst_refusal shorter = *refusal;
 
         shorter.message = shorter.code;
-        text = pst_text(body, sizeof body);
+        text = pst_writer(body, sizeof body);
         put_error(&text, is_anthropic(request), &shorter);
     }
     headers[n++] = (struct pst_header){PST_SLICE("Content-Type"), PST_SLICE("application/json")};

@@ -23,7 +23,7 @@ static void answer_left(struct pst_exchange *x, uint32_t left)
 {
     struct pst_text text = {NULL, 0, 0, false};
 
-    pst_text_format(&text, "{\"drained\":%s,\"left\":%u}\n", left == 0 ? "true" : "false", left);
+    pst_text_print(&text, "{\"drained\":%s,\"left\":%u}\n", left == 0 ? "true" : "false", left);
     pst_reply_text(x, left == 0 ? 200 : 409, PST_TYPE_JSON, &text);
 }
 

@@ -46,8 +46,8 @@ void pst_admin_publish(struct pst_admin *admin, const char *event, struct pst_sl
 
     if (admin->subscribers == NULL)
         return;
-    pst_text_format(&text, "event: %s\ndata: %.*s\n\n", event, (int)data.len, data.at);
-    if (!text.failed)
+    pst_text_print(&text, "event: %s\ndata: %.*s\n\n", event, (int)data.len, data.at);
+    if (!text.broken)
         send_all(admin, pst_slice(text.at, text.len));
     pst_text_done(&text);
 }

@@ -28,9 +28,9 @@ static uint64_t used_ppm(const struct bound *bound)
 static void write_seconds(struct pst_text *text, pst_ns ns)
 {
     if (ns == PST_NEVER)
-        pst_text_add(text, PST_SLICE("unknown (nothing serves it)"));
+        pst_text_slice(text, PST_SLICE("unknown (nothing serves it)"));
     else
-        pst_text_format(text, "%llu.%03llu s", (unsigned long long)(ns / PST_S),
+        pst_text_print(text, "%llu.%03llu s", (unsigned long long)(ns / PST_S),
                         (unsigned long long)(ns % PST_S / PST_MS));
 }
 
@@ -38,19 +38,19 @@ static void write_bound(struct pst_text *text, const struct bound *bound)
 {
     uint64_t ppm = used_ppm(bound);
 
-    pst_text_format(text, "    %s: ", bound->name);
+    pst_text_print(text, "    %s: ", bound->name);
     if (bound->is_time) {
         write_seconds(text, bound->used);
-        pst_text_add(text, PST_SLICE(" of "));
+        pst_text_slice(text, PST_SLICE(" of "));
         write_seconds(text, bound->of);
     } else {
-        pst_text_format(text, "%llu of %llu", (unsigned long long)bound->used,
+        pst_text_print(text, "%llu of %llu", (unsigned long long)bound->used,
                         (unsigned long long)bound->of);
     }
     if (ppm != UINT64_MAX)
-        pst_text_format(text, " (%llu.%llu %%)", (unsigned long long)(ppm / 10000),
+        pst_text_print(text, " (%llu.%llu %%)", (unsigned long long)(ppm / 10000),
                         (unsigned long long)(ppm % 10000 / 1000));
-    pst_text_add(text, PST_SLICE("\n"));
+    pst_text_slice(text, PST_SLICE("\n"));
 }
 
 static uint32_t queued_of(const struct pst_gate_class_view *now)
@@ -85,10 +85,10 @@ static void write_bounds(struct pst_text *text, const struct pool_now *at, uint8
         if (used_ppm(&bounds[i]) > used_ppm(next))
             next = &bounds[i];
     }
-    pst_text_format(text, "    next to refuse: %s", next->name);
+    pst_text_print(text, "    next to refuse: %s", next->name);
     if (!is_fixed && next == &bounds[0] && config->classes[class_].on_full == PST_ON_FULL_WAIT)
-        pst_text_add(text, PST_SLICE(" (does not refuse: on_full is wait, up to the ttl)"));
-    pst_text_add(text, PST_SLICE("\n"));
+        pst_text_slice(text, PST_SLICE(" (does not refuse: on_full is wait, up to the ttl)"));
+    pst_text_slice(text, PST_SLICE("\n"));
 }
 
 static void write_class(struct pst_text *text, const struct pool_now *at, uint8_t class_)
@@ -97,17 +97,17 @@ static void write_class(struct pst_text *text, const struct pool_now *at, uint8_
 
     pst_gate_class_view(pst_drive_gate(at->view->drive), at->pool, class_,
                         pst_loop_now(at->view->loop), &now);
-    pst_text_format(text, "\n  class %s: %u waiting (%u short, %u mid, %u long), %u in flight\n",
+    pst_text_print(text, "\n  class %s: %u waiting (%u short, %u mid, %u long), %u in flight\n",
                     at->view->registry->classes[class_], queued_of(&now),
                     now.queued[PST_LENGTH_SHORT], now.queued[PST_LENGTH_MID],
                     now.queued[PST_LENGTH_LONG], now.inflight);
-    pst_text_add(text, PST_SLICE("    backlog (its work and all above it, by the drain rate): "));
+    pst_text_slice(text, PST_SLICE("    backlog (its work and all above it, by the drain rate): "));
     write_seconds(text, now.backlog);
-    pst_text_add(text, PST_SLICE("\n    a request that joined now would wait: "));
+    pst_text_slice(text, PST_SLICE("\n    a request that joined now would wait: "));
     write_seconds(text, now.predicted_wait);
-    pst_text_add(text, PST_SLICE("\n    its oldest has waited: "));
+    pst_text_slice(text, PST_SLICE("\n    its oldest has waited: "));
     write_seconds(text, now.oldest);
-    pst_text_format(text, "\n    slots kept free of it for the classes above: %u\n",
+    pst_text_print(text, "\n    slots kept free of it for the classes above: %u\n",
                     now.reserved_slots);
     write_bounds(text, at, class_, &now);
 }
@@ -133,19 +133,19 @@ static void write_pool(struct pst_text *text, const struct pst_view *view, uint1
     pst_gate_pool_view(pst_drive_gate(view->drive), pool, &at.gate);
     pst_gate_counters(pst_drive_gate(view->drive), &at.counters);
     at.tokens = tokens_queued(&at);
-    pst_text_format(text, "pool %s (policy %s)\n", view->registry->pools[pool],
+    pst_text_print(text, "pool %s (policy %s)\n", view->registry->pools[pool],
                     at.config->pools[pool].policy == PST_POLICY_FIXED ? "fixed" : "adaptive");
-    pst_text_format(text, "  drained by %u ready replicas with %u slots, %u of them in use\n",
+    pst_text_print(text, "  drained by %u ready replicas with %u slots, %u of them in use\n",
                     at.gate.replicas[PST_REPLICA_READY], at.gate.slots, at.gate.inflight);
-    pst_text_format(text, "  on the way: %u starting, %u loading; suspect: %u; draining: %u\n",
+    pst_text_print(text, "  on the way: %u starting, %u loading; suspect: %u; draining: %u\n",
                     at.gate.replicas[PST_REPLICA_STARTING], at.gate.replicas[PST_REPLICA_LOADING],
                     at.gate.replicas[PST_REPLICA_SUSPECT], at.gate.replicas[PST_REPLICA_DRAINING]);
     if (at.gate.waiting_no_replica > 0)
-        pst_text_format(text, "  waiting because no replica is ready: %u\n",
+        pst_text_print(text, "  waiting because no replica is ready: %u\n",
                         at.gate.waiting_no_replica);
     for (uint8_t class_ = 0; class_ < view->registry->classes_count; class_++)
         write_class(text, &at, class_);
-    pst_text_add(text, PST_SLICE("\n"));
+    pst_text_slice(text, PST_SLICE("\n"));
 }
 
 void pst_admin_explain(const struct pst_admin_ask *ask)

@@ -6,7 +6,7 @@
 
 #include "observe/admin.h"
 #include "observe/line.h"
-#include "observe/text.h"
+#include "base/text.h"
 
 #define PST_ADMIN_NAME_MAX 512 /* of a pool or replica in a request */
 

@@ -19,7 +19,7 @@ void pst_reply(struct pst_exchange *x, uint16_t status, const char *type, struct
 void pst_reply_text(struct pst_exchange *x, uint16_t status, const char *type,
                     struct pst_text *text)
 {
-    if (text->failed)
+    if (text->broken)
         pst_reply(x, 500, PST_TYPE_TEXT, PST_SLICE("out of memory\n"));
     else
         pst_reply(x, status, type, pst_slice(text->at, text->len));
@@ -41,7 +41,7 @@ void pst_reply_error(struct pst_exchange *x, uint16_t status, const char *allow,
     pst_line_begin(&line, buffer, sizeof buffer);
     pst_line_text(&line, "message", pst_slice_of(message), 512);
     inner = pst_line_end(&line);
-    pst_text_format(&body, "{\"error\":%.*s}\n", (int)inner.len, inner.at);
+    pst_text_print(&body, "{\"error\":%.*s}\n", (int)inner.len, inner.at);
     pst_exchange_respond(x, status, headers, allow == NULL ? 1 : 2, body.len);
     if (body.len > 0)
         (void)pst_exchange_write(x, body.at, body.len);

@@ -5,7 +5,7 @@
 #define PST_OBSERVE_REPLY_H
 
 #include "net/server.h"
-#include "observe/text.h"
+#include "base/text.h"
 
 #define PST_TYPE_TEXT    "text/plain; charset=utf-8"
 #define PST_TYPE_JSON    "application/json"
