@@ -41,6 +41,15 @@ static pst_ns deadline_of(const struct pst_fleet_pool *pool, const struct pst_re
     return due;
 }
 
+/* None while a reset may turn out to have been a crash: what came now would be blamed for it, too. */
+static uint32_t limit_of(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool,
+                         const struct pst_replica *replica)
+{
+    if (replica->watch.failed > 0 && replica->watch.hard)
+        return 0;
+    return pst_slots_limit(&replica->slots, pool->config.slow_start, fleet->now);
+}
+
 void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica)
 {
     struct pst_fleet_pool *pool = pst_fleet_pool_of(fleet, replica);
@@ -56,7 +65,7 @@ void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica)
 
     add(pool, replica, -1);
     replica->counted.state = (uint8_t)shown;
-    replica->counted.limit = pst_slots_limit(&replica->slots, pool->config.slow_start, fleet->now);
+    replica->counted.limit = limit_of(fleet, pool, replica);
     replica->counted.places = replica->places;
     replica->counted.starting = starting ? pst_slots_base(&replica->slots, fleet->now) : 0;
     add(pool, replica, 1);

@@ -215,6 +215,9 @@ void pst_lifecycle_answer(struct pst_fleet *fleet, struct pst_replica *replica,
                           enum pst_probe_result result)
 {
     enum pst_probe kind = replica->probes.kind;
+    /* Asked because something failed: an OK is no news of one that is suspect because of that. */
+    bool is_news = result != PST_PROBE_OK || replica->state == PST_REPLICA_READY ||
+                   !pst_probes_extra(&replica->probes);
 
     if (result != PST_PROBE_OK) {
         replica->start_seen = true;
@@ -230,9 +233,9 @@ void pst_lifecycle_answer(struct pst_fleet *fleet, struct pst_replica *replica,
     pst_probes_back(&replica->probes, fleet->now + pause_of(fleet, replica));
     if (result == PST_PROBE_LOADING)
         pst_replica_not_up(fleet, replica);
-    else if (kind == PST_PROBE_HEALTH)
+    else if (kind == PST_PROBE_HEALTH && is_news)
         answered_health(fleet, replica, result);
-    else
+    else if (kind == PST_PROBE_MODEL)
         answered_model(fleet, replica, result);
     pst_watch_judge(fleet, replica, PST_FLEET_NONE);
 }

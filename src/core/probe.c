@@ -7,7 +7,7 @@
 
 void pst_probes_stop(struct pst_probes *probes)
 {
-    *probes = (struct pst_probes){.next_at = PST_NEVER, .lost_at = PST_NEVER};
+    *probes = (struct pst_probes){.next_at = PST_NEVER, .then_at = PST_NEVER, .lost_at = PST_NEVER};
 }
 
 void pst_probes_restart(struct pst_probes *probes, pst_ns at)
@@ -19,12 +19,17 @@ void pst_probes_restart(struct pst_probes *probes, pst_ns at)
         return; /* its answer decides when the next one goes */
     probes->kind = PST_PROBE_HEALTH;
     probes->next_at = at;
+    probes->then_at = PST_NEVER;
 }
 
 void pst_probes_hasten(struct pst_probes *probes, pst_ns at)
 {
-    if (!pst_probes_out(probes) && probes->next_at != PST_NEVER)
-        probes->next_at = pst_min_u64(probes->next_at, at);
+    if (pst_probes_out(probes) || probes->kind != PST_PROBE_HEALTH || probes->next_at <= at ||
+        probes->next_at == PST_NEVER)
+        return;
+    if (!pst_probes_extra(probes))
+        probes->then_at = probes->next_at;
+    probes->next_at = at;
 }
 
 void pst_probes_sent(struct pst_probes *probes, pst_ns now, pst_ns timeout)
@@ -39,7 +44,8 @@ void pst_probes_back(struct pst_probes *probes, pst_ns next_at)
 {
     probes->lost_at = PST_NEVER;
     probes->kind = PST_PROBE_HEALTH;
-    probes->next_at = next_at;
+    probes->next_at = pst_probes_extra(probes) ? probes->then_at : next_at;
+    probes->then_at = PST_NEVER;
 }
 
 enum pst_probes_sum pst_probes_count(struct pst_probes *probes, enum pst_probe_result result,

@@ -15,6 +15,7 @@
 struct pst_probes {
     pst_ns next_at; /* when one is due; PST_NEVER: none is wanted, or one is out */
     pst_ns sent_at;
+    pst_ns then_at;      /* of the regular one, while an extra one goes before it */
     pst_ns lost_at;      /* of the one that is out; PST_NEVER: none is */
     enum pst_probe kind; /* of the next, or of the one that is out */
     uint32_t risen;      /* healthy answers in a row */
@@ -34,7 +35,12 @@ enum pst_probes_sum {
 void pst_probes_stop(struct pst_probes *probes);
 /* Counts from zero; the next is a HEALTH probe at @at, unless one is out. */
 void pst_probes_restart(struct pst_probes *probes, pst_ns at);
-/* The next is due at @at if it was later. */
+static inline bool pst_probes_extra(const struct pst_probes *probes)
+{
+    return probes->then_at != PST_NEVER;
+}
+
+/* An extra one is due at @at, for the sake of the facts; the regular one comes when it would have. */
 void pst_probes_hasten(struct pst_probes *probes, pst_ns at);
 
 static inline bool pst_probes_out(const struct pst_probes *probes)
@@ -44,7 +50,10 @@ static inline bool pst_probes_out(const struct pst_probes *probes)
 
 /* One goes out now. */
 void pst_probes_sent(struct pst_probes *probes, pst_ns now, pst_ns timeout);
-/* It came back, or was lost; the next is due at @next_at and a HEALTH probe. */
+/*
+ * It came back, or was lost; the next is due at @next_at, after an extra one at the regular time, and
+ * is a HEALTH probe.
+ */
 void pst_probes_back(struct pst_probes *probes, pst_ns next_at);
 /* Adds a HEALTH answer. PST_PROBE_LOADING is a fact and not for here. */
 enum pst_probes_sum pst_probes_count(struct pst_probes *probes, enum pst_probe_result result,

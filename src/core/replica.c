@@ -209,6 +209,8 @@ static void announce(struct pst_fleet *fleet, struct pst_replica *replica,
     replica->watch = (struct pst_watch){0};
     pst_slots_init(&replica->slots,
                    replica->own_slots ? event->u.replica.slots : fleet->pools[pool].config.slots);
+    if (event->u.replica.cause == PST_CAUSE_CRASH)
+        pst_slots_caution(&replica->slots, fleet->taken);
     pst_lifecycle_begin(fleet, replica, event->u.replica.state);
     pst_fleet_settle(fleet, replica);
 }

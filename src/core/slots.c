@@ -25,12 +25,12 @@ void pst_slots_set(struct pst_slots *slots, enum pst_slots_source source, uint32
     slots->until[source] = until;
 }
 
-void pst_slots_forget(struct pst_slots *slots)
+void pst_slots_crashed(struct pst_slots *slots, uint64_t newest)
 {
     slots->ramp_since = PST_NEVER;
-    slots->cautious = false;
-    slots->failures = 0;
     slots->full = PST_SLOTS_OPEN;
+    slots->failures = 0;
+    pst_slots_caution(slots, newest);
 }
 
 void pst_slots_ramp(struct pst_slots *slots, pst_ns now)

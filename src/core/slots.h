@@ -42,8 +42,8 @@ struct pst_slots {
 void pst_slots_init(struct pst_slots *slots, uint32_t configured);
 void pst_slots_set(struct pst_slots *slots, enum pst_slots_source source, uint32_t count,
                    pst_ns until);
-/* Another process stands behind it: experience is void, the sources stay. */
-void pst_slots_forget(struct pst_slots *slots);
+/* It crashed: what was learned of the old process is void, but for caution. The sources stay. */
+void pst_slots_crashed(struct pst_slots *slots, uint64_t newest);
 /* From now on the limit grows linearly from 1 to the base. */
 void pst_slots_ramp(struct pst_slots *slots, pst_ns now);
 

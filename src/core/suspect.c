@@ -164,7 +164,7 @@ void pst_watch_crash(struct pst_fleet *fleet, struct pst_replica *replica, uint3
     replica->watch = (struct pst_watch){0};
     replica->failures++;
     pst_places_forget_lags(replica);
-    pst_slots_forget(&replica->slots);
+    pst_slots_crashed(&replica->slots, fleet->taken);
     pst_replica_enter(fleet, replica, PST_REPLICA_LOADING);
     fleet->epoch++; /* who was held may go */
 }

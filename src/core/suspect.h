@@ -9,7 +9,7 @@
  * a client's doing or a keep-alive time-out; it is a crash only if within a second a connection is
  * refused, a probe fails, or the driver says so. Until that is known - at most a second, and not once the replica
  * shows any sign of life - tickets that failed are held: the poisonous one among them must not reach
- * another replica first.
+ * another replica first; and after a reset or cut the replica gets no new work, which would be blamed.
  *
  * Guarantee: of one crash, at most one suspect at a time is on a replica before its first byte; a
  * ticket, or another with the same body within 10 minutes, is given up at its second crash. A suspect
