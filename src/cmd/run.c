@@ -196,7 +196,8 @@ static int build(struct pst_run *run)
     run->gate_timer.fire = on_gate_timer;
     pst_run_drain_init(run);
     pst_drive_handlers(run->drive, &handlers); /* everybody who acts is there */
-    return PST_OK;
+    rc = pst_gateway_start(run->gateway);
+    return rc == PST_OK ? PST_OK : failed("take up the replicas", rc);
 }
 
 /* Takes half-built ones. */

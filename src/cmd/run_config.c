@@ -75,7 +75,9 @@ static int apply(struct pst_run *run, struct pst_config *next, char *message)
     if (rc != PST_OK) {
         (void)snprintf(message, PST_OBSERVE_MESSAGE_MAX, "the new routes were not taken: %s",
                        rc == PST_E_NOMEM ? "out of memory" : "no room for more replicas");
-        PST_ASSERT(pst_drive_reconfigure(run->drive, &before->gate) == PST_OK);
+        /* It may hold half of the new one: back to what worked, before that is freed. */
+        (void)pst_gateway_reload(run->gateway, before);
+        (void)pst_drive_reconfigure(run->drive, &before->gate);
         return rc;
     }
     run->config = next;
