@@ -19,22 +19,27 @@ static pst_ns time_for(pst_ns work, uint64_t rate_ppm)
     return pst_muldiv(work, PST_PPM, rate_ppm);
 }
 
-pst_ns pst_admit_wait(const struct pst_pool *pool, uint8_t class_, pst_ns work_ahead, pst_ns now)
+/* Slots that the arriving work of higher classes takes, in ppm. */
+static uint64_t above_ppm(const struct pst_pool *pool, uint8_t class_)
 {
-    struct pst_fleet_capacity capacity;
-    uint64_t ready_ppm, starting_ppm, above_ppm = 0;
-    int64_t rate, later;
-    pst_ns start;
+    uint64_t ppm = 0;
 
-    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
     for (uint8_t c = 0; c < class_; c++)
-        above_ppm += pool->load.arrived[c].mean_ppm;
-    ready_ppm = (uint64_t)capacity.slots * PST_PPM;
-    starting_ppm = (uint64_t)capacity.starting_slots * PST_PPM;
-    rate = lead(ready_ppm, above_ppm);
-    later = lead(ready_ppm + starting_ppm, above_ppm);
-    start = capacity.starting_ready_at == PST_NEVER ? PST_NEVER
-                                                    : pst_sub_sat(capacity.starting_ready_at, now);
+        ppm += pool->load.arrived[c].mean_ppm;
+    return ppm;
+}
+
+/* The formula of admit.h. others_ppm: what goes to others meanwhile. */
+static pst_ns wait_for(const struct pst_fleet_capacity *capacity, pst_ns work_ahead,
+                       uint64_t others_ppm, pst_ns now)
+{
+    uint64_t ready_ppm = (uint64_t)capacity->slots * PST_PPM;
+    uint64_t starting_ppm = (uint64_t)capacity->starting_slots * PST_PPM;
+    int64_t rate = lead(ready_ppm, others_ppm);
+    int64_t later = lead(ready_ppm + starting_ppm, others_ppm);
+    pst_ns start = capacity->starting_ready_at == PST_NEVER
+                       ? PST_NEVER
+                       : pst_sub_sat(capacity->starting_ready_at, now);
 
     if (rate > 0) {
         pst_ns wait = time_for(work_ahead, (uint64_t)rate);
@@ -71,7 +76,7 @@ pst_ns pst_admit_predicted(const struct pst_pool *pool, uint8_t class_, pst_ns n
         return 0;
     /* Its own place too must come free: one of the slots does so each S / K. */
     work = pst_add_sat(work, pst_service_class_mean(&pool->service, class_));
-    return pst_admit_wait(pool, class_, work, now);
+    return wait_for(&capacity, work, above_ppm(pool, class_), now);
 }
 
 /* Slots that the class and those above can use: under policy fixed, no more than their limits. */
@@ -116,41 +121,66 @@ static bool waits(const struct pst_gate_class *config, uint8_t length)
     return (on_full == PST_ON_FULL_INHERIT ? config->on_full : on_full) == PST_ON_FULL_WAIT;
 }
 
-/*
- * While nothing is ready the room holds what the first capacity can serve within max_wait, once there:
- * the time until then is the room's own limit, no_replica_ttl.
- */
-static bool room_is_full(const struct pst_pool *pool, uint8_t class_,
-                         const struct pst_fleet_capacity *capacity)
-{
-    uint32_t slots = (uint32_t)pst_max_u64(capacity->starting_slots, pool->config->slots);
+/* What the fair order puts before one more ticket, and how much goes to others while it waits. */
+struct ahead {
+    pst_ns work; /* its own included */
+    uint64_t others_ppm;
+};
 
-    if (pool->service.pool.samples == 0)
-        return false; /* not known is not too much */
-    return work_of_and_above(pool, class_) / slots > pool->classes[class_].max_wait;
+static struct ahead look_ahead(const struct pst_pool *pool, const struct pst_ask *ask,
+                               const struct pst_fleet_capacity *capacity)
+{
+    uint8_t length = ask->length == PST_LENGTH_UNKNOWN ? PST_LENGTH_SHORT : ask->length;
+    pst_ns service = pst_service_mean(&pool->service, ask->class_, length);
+    struct ahead ahead = {.work = service, .others_ppm = above_ppm(pool, ask->class_)};
+    struct pst_waitq_share share;
+
+    pst_waitq_share(&pool->queue[ask->class_], ask->flow, ask->weight, &share);
+    for (uint8_t shorter = 0; shorter <= length; shorter++) {
+        if (share.sequences[shorter] > 0)
+            ahead.work = pst_add_sat(
+                ahead.work, pst_mul_sat(share.sequences[shorter],
+                                        pst_service_mean(&pool->service, ask->class_, shorter)));
+    }
+    if (share.pace != 0) { /* its flow's turns are measured: all else goes to others */
+        uint64_t own_ppm = pst_muldiv(service, share.pace, PST_S);
+
+        ahead.others_ppm = pst_sub_sat((uint64_t)capacity->slots * PST_PPM, own_ppm);
+    } else {
+        ahead.work = pst_min_u64(pst_muldiv(ahead.work, share.weights, share.weight),
+                                 pst_add_sat(pst_pool_queued_work(pool, ask->class_), service));
+    }
+    if (ask->class_ > 0)
+        ahead.work = pst_add_sat(ahead.work, work_of_and_above(pool, ask->class_ - 1));
+    return ahead;
 }
 
-enum pst_reason pst_admit_judge(const struct pst_pool *pool, uint8_t class_, uint8_t length,
-                                uint64_t tokens, pst_ns now)
+enum pst_reason pst_admit_judge(const struct pst_pool *pool, const struct pst_ask *ask, pst_ns now)
 {
-    const struct pst_waitq *q = &pool->queue[class_];
+    const struct pst_waitq *q = &pool->queue[ask->class_];
+    pst_ns max_wait = pool->classes[ask->class_].max_wait;
     uint64_t tokens_max = pool->config->kv_tokens_max;
     struct pst_fleet_capacity capacity;
     uint64_t sequences = 0;
+    struct ahead ahead;
+    pst_ns wait;
 
     if (tokens_max > 0 && pool->tokens_queued > 0 &&
-        pst_add_sat(pool->tokens_queued, tokens) > tokens_max)
+        pst_add_sat(pool->tokens_queued, ask->tokens) > tokens_max)
         return PST_REASON_KV_FULL;
     for (int i = 0; i < PST_LENGTH_COUNT; i++)
         sequences += q->sequences[i];
-    if (sequences < pool->config->slots || waits(&pool->classes[class_], length))
+    if (sequences < pool->config->slots || waits(&pool->classes[ask->class_], ask->length))
         return PST_REASON_NONE;
     pst_fleet_capacity(pool->fleet, pool->index, &capacity);
-    if (capacity.ready == 0)
-        return room_is_full(pool, class_, &capacity) ? PST_REASON_QUEUE_FULL : PST_REASON_NONE;
-    if (pst_admit_predicted(pool, class_, now) > pool->classes[class_].max_wait)
-        return PST_REASON_QUEUE_FULL;
-    return PST_REASON_NONE;
+    ahead = look_ahead(pool, ask, &capacity);
+    if (capacity.ready > 0)
+        wait = wait_for(&capacity, ahead.work, ahead.others_ppm, now);
+    else if (pool->service.pool.samples == 0)
+        wait = 0; /* not known is not too much */
+    else /* what the first capacity can serve once it is there: until then no_replica_ttl counts */
+        wait = ahead.work / pst_max_u64(capacity.starting_slots, pool->config->slots);
+    return wait > max_wait ? PST_REASON_QUEUE_FULL : PST_REASON_NONE;
 }
 
 uint32_t pst_admit_retry_after_ms(const struct pst_pool *pool, uint8_t class_,

@@ -10,6 +10,11 @@
  * that arriving work of higher classes will take. Counting ready slots only refuses a third of what
  * could be served; counting starting ones as ready admits what cannot be.
  *
+ * Ahead of it are all that wait in the classes above, and in its own class what the fair order will put
+ * before it: the work of its own flow, times the flows it shares with by weight; so one tenant's flood
+ * gets that tenant refused, not the others. Of a flow that has been waiting for a while, how often it
+ * gets its turn is measured.
+ *
  * Guarantee: a class may always queue one replica's slots; nothing is refused for work as long as the
  * pool has neither a ready replica nor ever answered. O(classes).
  */
@@ -21,19 +26,22 @@
 
 #define PST_LENGTH_UNKNOWN PST_LENGTH_COUNT
 
-/* Wait for this much work ahead of a ticket of the class; PST_NEVER: higher classes take all. */
-pst_ns pst_admit_wait(const struct pst_pool *pool, uint8_t class_, pst_ns work_ahead, pst_ns now);
-/* Predicted wait of a ticket that joined the class's tail now. */
+/* One more ticket, as far as it is known. */
+struct pst_ask {
+    uint64_t tokens; /* 0: not known */
+    uint32_t flow;
+    uint32_t weight;
+    uint8_t class_;
+    uint8_t length; /* may be PST_LENGTH_UNKNOWN: then a bin that waits speaks for the ticket */
+};
+
+/* Predicted wait of a ticket that joined the class's tail now; PST_NEVER: higher classes take all. */
 pst_ns pst_admit_predicted(const struct pst_pool *pool, uint8_t class_, pst_ns now);
 /* Queued work of the class and all above, over the slots that it can use. PST_NEVER: there are none. */
 pst_ns pst_admit_backlog(const struct pst_pool *pool, uint8_t class_);
 
-/*
- * Judges the queue bounds for one more ticket: PST_REASON_NONE, QUEUE_FULL or KV_FULL. For policy
- * adaptive; length may be PST_LENGTH_UNKNOWN (then a bin that waits speaks for the ticket), tokens 0.
- */
-enum pst_reason pst_admit_judge(const struct pst_pool *pool, uint8_t class_, uint8_t length,
-                                uint64_t tokens, pst_ns now);
+/* Judges the queue bounds of policy adaptive: PST_REASON_NONE, QUEUE_FULL or KV_FULL. */
+enum pst_reason pst_admit_judge(const struct pst_pool *pool, const struct pst_ask *ask, pst_ns now);
 
 /* Backlog over drain, jittered by up to a half, within 1 … 59 s. */
 uint32_t pst_admit_retry_after_ms(const struct pst_pool *pool, uint8_t class_,

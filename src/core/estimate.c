@@ -44,12 +44,7 @@ static uint32_t cell_of(const struct pst_estimate *e, uint32_t a, uint32_t b)
 
 static void mean_add(struct pst_mean *m, uint64_t value)
 {
-    if (m->samples < MEAN_SAMPLES)
-        m->samples++;
-    if (value >= m->mean)
-        m->mean += (value - m->mean) / m->samples;
-    else
-        m->mean -= (m->mean - value) / m->samples;
+    pst_mean_add(m, value, MEAN_SAMPLES);
 }
 
 static uint64_t mean_with_parent(const struct pst_mean *m, uint64_t parent)
@@ -105,11 +100,19 @@ void pst_estimate_learn(struct pst_estimate *e, uint16_t pool, uint8_t type, uin
     }
 }
 
+static pst_ns pool_mean(const struct pst_service *s)
+{
+    return s->pool.samples == 0 ? PST_SERVICE_UNKNOWN : s->pool.mean;
+}
+
+pst_ns pst_service_length_mean(const struct pst_service *s, uint8_t length)
+{
+    return pst_max_u64(mean_with_parent(&s->lengths[length], pool_mean(s)), 1);
+}
+
 pst_ns pst_service_class_mean(const struct pst_service *s, uint8_t class_)
 {
-    uint64_t of_pool = s->pool.samples == 0 ? PST_SERVICE_UNKNOWN : s->pool.mean;
-
-    return pst_max_u64(mean_with_parent(&s->classes[class_], of_pool), 1);
+    return pst_max_u64(mean_with_parent(&s->classes[class_], pool_mean(s)), 1);
 }
 
 pst_ns pst_service_mean(const struct pst_service *s, uint8_t class_, uint8_t length)
@@ -121,6 +124,7 @@ pst_ns pst_service_mean(const struct pst_service *s, uint8_t class_, uint8_t len
 void pst_service_learn(struct pst_service *s, uint8_t class_, uint8_t length, pst_ns duration)
 {
     mean_add(&s->pool, duration);
+    mean_add(&s->lengths[length], duration);
     mean_add(&s->classes[class_], duration);
     mean_add(&s->cells[class_][length], duration);
 }

@@ -13,14 +13,9 @@
 #define PST_CORE_ESTIMATE_H
 
 #include "core/gate.h"
+#include "core/mean.h"
 
 #define PST_SERVICE_UNKNOWN PST_S /* slot-time of a pool that has not answered yet */
-
-/* A running mean over about the last `samples` values. */
-struct pst_mean {
-    uint64_t mean;
-    uint32_t samples;
-};
 
 struct pst_ratio {
     uint64_t tokens;
@@ -49,11 +44,13 @@ void pst_estimate_learn(struct pst_estimate *e, uint16_t pool, uint8_t type, uin
 /* Slot-time: one per pool. */
 struct pst_service {
     struct pst_mean pool;
+    struct pst_mean lengths[PST_LENGTH_COUNT];
     struct pst_mean classes[PST_CLASSES_MAX];
     struct pst_mean cells[PST_CLASSES_MAX][PST_LENGTH_COUNT];
 };
 
 pst_ns pst_service_mean(const struct pst_service *s, uint8_t class_, uint8_t length);
+pst_ns pst_service_length_mean(const struct pst_service *s, uint8_t length);
 pst_ns pst_service_class_mean(const struct pst_service *s, uint8_t class_);
 void pst_service_learn(struct pst_service *s, uint8_t class_, uint8_t length, pst_ns duration);
 

@@ -21,18 +21,14 @@ static bool may_start(const struct pst_pool *pool, uint8_t class_,
            pst_fleet_choose(pool->fleet, pool->index, ticket, now, ret_replica);
 }
 
-bool pst_fixed_admits(const struct pst_pool *pool, uint8_t class_, const struct pst_ticket *ticket,
-                      pst_ns now)
+bool pst_fixed_admits(const struct pst_pool *pool, const struct pst_ticket *ticket, pst_ns now)
 {
-    static const struct pst_fleet_ticket narrow = {
-        .replica = PST_REPLICA_ALL, .last_replica = PST_REPLICA_ALL, .sequences = 1};
+    uint8_t class_ = ticket->class_;
     uint32_t count = pool->queue[class_].count;
     uint16_t replica;
 
-    if (count < pool->config->fixed_queue[class_])
-        return true;
-    return count == 0 &&
-           may_start(pool, class_, ticket == NULL ? &narrow : &ticket->fleet, now, &replica);
+    return count < pool->config->fixed_queue[class_] ||
+           (count == 0 && may_start(pool, class_, &ticket->fleet, now, &replica));
 }
 
 bool pst_fixed_next(const struct pst_pool *pool, pst_ns now, struct pst_pick *ret_pick)

@@ -14,9 +14,8 @@
 
 #include "core/pool.h"
 
-/* May it queue? A ticket that can start at once is not queued. ticket NULL: by its head alone. */
-bool pst_fixed_admits(const struct pst_pool *pool, uint8_t class_, const struct pst_ticket *ticket,
-                      pst_ns now);
+/* May it queue? A ticket that can start at once is not queued. */
+bool pst_fixed_admits(const struct pst_pool *pool, const struct pst_ticket *ticket, pst_ns now);
 bool pst_fixed_next(const struct pst_pool *pool, pst_ns now, struct pst_pick *ret_pick);
 /* The ticket that has waited long enough to be promoted, or NULL; and when the next one will have. */
 struct pst_ticket *pst_fixed_promotable(const struct pst_pool *pool, pst_ns now);

@@ -103,28 +103,38 @@ static struct pst_lane *claim(struct pst_flows *flows)
     return lane;
 }
 
-struct pst_lane *pst_flows_lane(struct pst_flows *flows, uint32_t queue, uint32_t flow,
-                                uint32_t weight)
+static uint64_t key_of(uint32_t queue, uint32_t flow)
 {
-    uint64_t key = (uint64_t)queue << 32 | flow;
-    uint32_t *bucket = bucket_of(flows, key);
-    struct pst_lane *lane = NULL;
+    return (uint64_t)queue << 32 | flow;
+}
 
-    for (uint32_t i = *bucket; i != PST_LANE_NONE && lane == NULL; i = flows->lanes[i].hash_next) {
+struct pst_lane *pst_flows_find(const struct pst_flows *flows, uint32_t queue, uint32_t flow)
+{
+    uint64_t key = key_of(queue, flow);
+
+    for (uint32_t i = *bucket_of(flows, key); i != PST_LANE_NONE; i = flows->lanes[i].hash_next) {
         if (flows->lanes[i].key == key)
-            lane = &flows->lanes[i];
+            return &flows->lanes[i];
     }
-    if (lane == NULL && (lane = claim(flows)) != NULL) {
-        lane->key = key;
-        lane->served = 0;
-        lane->hash_next =
-            *bucket; /* claiming may have changed this chain, never its head's place */
-        *bucket = lane->index;
-        pst_flows_idle(flows, lane); /* until it gets its first ticket */
-    }
+    return NULL;
+}
+
+struct pst_lane *pst_flows_lane(struct pst_flows *flows, uint32_t queue, uint32_t flow)
+{
+    struct pst_lane *lane = pst_flows_find(flows, queue, flow);
+    uint32_t *bucket;
+
+    if (lane != NULL)
+        return lane;
+    lane = claim(flows);
     if (lane == NULL)
-        lane = &flows->lanes[flows->flows_max + queue * PST_FLOW_SHARED +
+        return &flows->lanes[flows->flows_max + queue * PST_FLOW_SHARED +
                              pst_mix64(flow) % PST_FLOW_SHARED];
-    lane->weight = weight == 0 ? 100 : weight;
+    lane->key = key_of(queue, flow);
+    lane->served = 0;
+    bucket = bucket_of(flows, lane->key);
+    lane->hash_next = *bucket;
+    *bucket = lane->index;
+    pst_flows_idle(flows, lane); /* until it gets its first ticket */
     return lane;
 }

@@ -11,6 +11,7 @@
 #ifndef PST_CORE_FLOW_H
 #define PST_CORE_FLOW_H
 
+#include "core/mean.h"
 #include "core/ticket.h"
 
 #define PST_FLOW_SHARED 16 /* hashed lanes per queue, for flows beyond the table */
@@ -20,8 +21,12 @@ struct pst_lane {
     uint64_t key;    /* queue and flow */
     uint64_t served; /* virtual token counter */
     struct pst_ticket_list bin[PST_LENGTH_COUNT];
-    uint32_t count;  /* tickets in its bins */
-    uint32_t weight; /* percent */
+    uint64_t sequences[PST_LENGTH_COUNT]; /* slots that its bins ask for */
+    uint32_t count;                       /* tickets in its bins */
+    uint32_t weight;                      /* percent */
+    struct pst_mean pace;                 /* slots started per 10^6 s, measured while it waits */
+    pst_ns pace_begin;                    /* of the measurement that runs; 0: none */
+    uint64_t pace_started;                /* in it */
     uint32_t generation;
     uint32_t index;
     uint32_t hash_next;
@@ -41,9 +46,10 @@ struct pst_flows {
 int pst_flows_init(struct pst_flows *flows, uint32_t flows_max, uint32_t queues);
 void pst_flows_done(struct pst_flows *flows);
 
-/* The lane of this flow in this queue, made if need be. Weight is in percent, 0 counts as 100. */
-struct pst_lane *pst_flows_lane(struct pst_flows *flows, uint32_t queue, uint32_t flow,
-                                uint32_t weight);
+/* The lane of this flow in this queue, made if need be. */
+struct pst_lane *pst_flows_lane(struct pst_flows *flows, uint32_t queue, uint32_t flow);
+/* The same, but NULL if the flow has none. */
+struct pst_lane *pst_flows_find(const struct pst_flows *flows, uint32_t queue, uint32_t flow);
 /* The lane got its first ticket, or lost its last. */
 void pst_flows_active(struct pst_flows *flows, struct pst_lane *lane);
 void pst_flows_idle(struct pst_flows *flows, struct pst_lane *lane);

@@ -6,17 +6,21 @@
 #include "core/gate_internal.h"
 #include "core/num.h"
 
-/* The queue's verdict on one more ticket. ticket NULL: judged by the head alone. */
-static enum pst_reason judge(struct pst_gate *gate, uint16_t pool_index, uint8_t class_,
-                             const struct pst_ticket *ticket)
+/* The queue's verdict on one more ticket. by_head: its body is not known yet. */
+static enum pst_reason judge(struct pst_gate *gate, const struct pst_ticket *ticket, bool by_head)
 {
-    const struct pst_pool *pool = &gate->pools[pool_index];
+    const struct pst_pool *pool = &gate->pools[ticket->pool];
+    struct pst_ask ask = {
+        .tokens = by_head ? 0 : pst_ticket_tokens(ticket),
+        .flow = ticket->flow,
+        .weight = ticket->weight,
+        .class_ = ticket->class_,
+        .length = by_head ? PST_LENGTH_UNKNOWN : ticket->length,
+    };
 
-    if (pool->config->policy == PST_POLICY_FIXED)
-        return pst_fixed_admits(pool, class_, ticket, gate->now) ? PST_REASON_NONE
-                                                                 : PST_REASON_QUEUE_FULL;
-    return pst_admit_judge(pool, class_, ticket == NULL ? PST_LENGTH_UNKNOWN : ticket->length,
-                           ticket == NULL ? 0 : pst_ticket_tokens(ticket), gate->now);
+    if (pool->config->policy == PST_POLICY_ADAPTIVE)
+        return pst_admit_judge(pool, &ask, gate->now);
+    return pst_fixed_admits(pool, ticket, gate->now) ? PST_REASON_NONE : PST_REASON_QUEUE_FULL;
 }
 
 static void refuse_without_ticket(struct pst_gate *gate, struct pst_ticket_id id)
@@ -47,7 +51,9 @@ static void offer(struct pst_gate *gate, const struct pst_gate_event *event)
         PST_ASSERT(ticket->pool < gate->config.pools_count);
         PST_ASSERT(event->u.offer.class_ < gate->config.classes_count);
         ticket->class_ = ticket->queue_class = event->u.offer.class_;
-        reason = judge(gate, ticket->pool, ticket->class_, NULL);
+        ticket->flow = event->u.offer.flow;
+        ticket->weight = event->u.offer.weight;
+        reason = judge(gate, ticket, true);
     }
     if (pst_gate_refuses_all(gate))
         reason = PST_REASON_DRAINING;
@@ -123,8 +129,7 @@ static void arrive(struct pst_gate *gate, struct pst_ticket *ticket,
     describe(gate, ticket, event);
     pst_bodies_complete(&gate->bodies, ticket);
     pool = &gate->pools[ticket->pool];
-    reason = pst_gate_refuses_all(gate) ? PST_REASON_DRAINING
-                                        : judge(gate, ticket->pool, ticket->class_, ticket);
+    reason = pst_gate_refuses_all(gate) ? PST_REASON_DRAINING : judge(gate, ticket, false);
     if (reason != PST_REASON_NONE) {
         pst_gate_finish(gate, ticket, PST_OUTCOME_REFUSED, reason);
         return;

@@ -61,6 +61,7 @@ static int pool_init(struct pst_gate *gate, uint32_t index, const struct pst_gat
     pool->classes_count = config->classes_count;
     pool->fleet = gate->fleet;
     pool->index = (uint16_t)index;
+    pool->long_max = UINT32_MAX;
     for (uint32_t c = 0; c < config->classes_count; c++) {
         if (pst_waitq_init(&pool->queue[c], &gate->flows, index * config->classes_count + c,
                            fifo) != PST_OK)

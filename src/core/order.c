@@ -15,13 +15,19 @@ enum look_result {
     LOOK_STOP,   /* nothing may start at all */
 };
 
-/* Long prompts have their share, and a shorter one of this class or above waits. */
+/*
+ * Long prompts hold what they may at all, or hold their share while a shorter one of this class or above
+ * waits.
+ */
 static bool long_is_barred(const struct look *look, uint8_t class_)
 {
     const struct pst_pool *pool = look->pool;
-    uint64_t most = pst_muldiv(look->capacity.slots, pool->config->long_share_ppm, PST_PPM);
+    uint32_t held = pool->load.inflight_length[PST_LENGTH_LONG];
+    uint64_t share = pst_muldiv(look->capacity.slots, pool->config->long_share_ppm, PST_PPM);
 
-    if (pool->load.inflight_length[PST_LENGTH_LONG] < pst_max_u64(most, 1))
+    if (held >= pst_max_u64(pool->long_max, 1))
+        return true;
+    if (held < pst_max_u64(share, 1))
         return false;
     for (uint8_t c = 0; c <= class_; c++) {
         if (pool->queue[c].tickets[PST_LENGTH_SHORT] > 0 ||
@@ -49,12 +55,6 @@ static bool is_late(const struct pst_pool *pool, const struct pst_ticket *ticket
     return pst_ticket_waited(ticket, now) > pool->classes[ticket->class_].max_wait;
 }
 
-static uint32_t keep_free(const struct pst_pool *pool, const struct pst_ticket *ticket)
-{
-    return ticket->length == PST_LENGTH_LONG ? pool->reserved_long[ticket->class_]
-                                             : pool->reserved[ticket->class_];
-}
-
 static enum look_result look_aside(struct look *look, uint8_t class_, struct pst_pick *pick)
 {
     struct pst_pool *pool = look->pool;
@@ -77,29 +77,23 @@ static enum look_result look_class(struct look *look, uint8_t class_, struct pst
     struct pst_pool *pool = look->pool;
     struct pst_waitq *q = &pool->queue[class_];
     pst_ns near = pool->classes[class_].max_wait / 4 * 3;
+    uint32_t keep = pool->reserved[class_];
     bool no_long = long_is_barred(look, class_);
     enum look_result result;
     struct pst_ticket *t;
 
     if (q->aside.head != NULL && (result = look_aside(look, class_, pick)) != LOOK_NONE)
         return result;
+    if (look->capacity.free <= keep)
+        return LOOK_NONE;
     while ((t = pst_waitq_next(q, no_long, near, look->now)) != NULL) {
-        uint32_t keep = keep_free(pool, t);
-
         if (fits(look, t, keep, &pick->replica)) {
             pick->ticket = t;
             return LOOK_PICKED;
         }
-        if (look->capacity.free <= keep) {
-            if (t->length != PST_LENGTH_LONG || no_long ||
-                look->capacity.free <= pool->reserved[class_])
-                return LOOK_NONE;
-            no_long = true; /* a shorter one needs to leave less free */
-        } else if (is_plain(look, t)) {
+        if (is_plain(look, t))
             return LOOK_NONE;
-        } else {
-            pst_waitq_set_aside(q, t, pool->started);
-        }
+        pst_waitq_set_aside(q, t, pool->started);
     }
     return LOOK_NONE;
 }
@@ -144,7 +138,7 @@ static bool look_guard(struct look *look, bool overtake, struct pst_pick *pick)
             continue;
         pick->ticket = t;
         pick->overtake = overtake;
-        pick->guard = overtake || look->capacity.free <= keep_free(pool, t);
+        pick->guard = overtake || look->capacity.free <= pool->reserved[c];
         for (uint8_t above = 1; above < c; above++)
             pick->guard |= pool->queue[above].count > 0;
         return true;
@@ -193,7 +187,7 @@ void pst_order_started(struct pst_pool *pool, const struct pst_pick *pick, pst_n
     bool late = pst_ticket_waited(ticket, now) > pool->classes[ticket->class_].target;
 
     pst_fleet_capacity(pool->fleet, pool->index, &capacity);
-    pst_waitq_charge(&pool->queue[ticket->class_], ticket);
+    pst_waitq_charge(&pool->queue[ticket->class_], ticket, now);
     if (pick->overtake)
         pst_guard_overtook(&pool->guard, ticket->class_, work);
     else

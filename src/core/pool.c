@@ -24,38 +24,50 @@ pst_ns pst_pool_queued_work(const struct pst_pool *pool, uint8_t class_)
 }
 
 /* r_c of every class: each protects the classes above it with what these use and how long they last. */
-static void reserve(struct pst_pool *pool)
+static void reserve_for_above(struct pst_pool *pool, uint32_t slots)
 {
-    struct pst_fleet_capacity capacity;
     uint64_t used_ppm = 0; /* a: slots that the classes above use */
-    double arrivals = 0;   /* of them, per ns and ppm */
-    uint32_t shorter;
-    pst_ns service_long;
+    double arrivals = 0;   /* of theirs, in ppm of a slot and ns */
 
-    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
     for (uint8_t c = 0; c < pool->classes_count; c++) {
         uint32_t r = c == 0 ? 0 : pool->reserved[c - 1];
 
-        if (used_ppm > 0) {
-            pst_ns service = pst_to_u64((double)used_ppm / arrivals);
-
-            r = (uint32_t)pst_max_u64(r,
-                                      pst_reserve_slots(capacity.slots, used_ppm, service,
-                                                        pool->classes[c - 1].target / 2, ONE_IN));
-        }
-        service_long = pst_service_mean(&pool->service, c, PST_LENGTH_LONG);
-        shorter = pst_reserve_slots(capacity.slots, pool->load.shorter.mean_ppm, service_long,
-                                    SHORT_AIM, ONE_IN_SHORT);
+        if (used_ppm > 0)
+            r = (uint32_t)pst_max_u64(
+                r, pst_reserve_slots(slots, used_ppm, pst_to_u64((double)used_ppm / arrivals),
+                                     pool->classes[c - 1].target / 2, ONE_IN));
         pool->reserved[c] = r;
-        pool->reserved_long[c] = (uint32_t)pst_max_u64(r, shorter);
         used_ppm += pool->load.used[c].mean_ppm;
         arrivals +=
             (double)pool->load.used[c].mean_ppm / (double)pst_service_class_mean(&pool->service, c);
     }
 }
 
+/*
+ * Long prompts hold their slots for long, and short ones come in waves. Where slots turn over too
+ * slowly for the next short one, long prompts leave what short ones use and two deviations of it, but
+ * always keep their share.
+ */
+static void limit_long(struct pst_pool *pool, uint32_t slots)
+{
+    uint64_t used_ppm = pool->load.shorter.mean_ppm;
+    double used = (double)used_ppm / PST_PPM;
+    uint64_t share = pst_muldiv(slots, pool->config->long_share_ppm, PST_PPM);
+
+    pool->long_max = UINT32_MAX;
+    if (pst_reserve_slots(slots, used_ppm, pst_service_length_mean(&pool->service, PST_LENGTH_LONG),
+                          SHORT_AIM, ONE_IN_SHORT) > 0)
+        pool->long_max = (uint32_t)pst_max_u64(
+            pst_sub_sat(slots, pst_ceil_u64(used + 2 * pst_pow(used, 0.5))), share);
+}
+
 void pst_pool_advance(struct pst_pool *pool, pst_ns now)
 {
-    if (pst_load_advance(&pool->load, now) && pool->config->policy == PST_POLICY_ADAPTIVE)
-        reserve(pool);
+    struct pst_fleet_capacity capacity;
+
+    if (!pst_load_advance(&pool->load, now) || pool->config->policy != PST_POLICY_ADAPTIVE)
+        return;
+    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
+    reserve_for_above(pool, capacity.slots);
+    limit_long(pool, capacity.slots);
 }

@@ -26,9 +26,9 @@ struct pst_pool {
     uint32_t queued;                   /* tickets, all classes */
     uint32_t running[PST_CLASSES_MAX]; /* tickets in flight, by the class they were queued in */
     uint64_t tokens_queued;
-    uint64_t started;                        /* sequences, since the beginning */
-    uint32_t reserved[PST_CLASSES_MAX];      /* r_c */
-    uint32_t reserved_long[PST_CLASSES_MAX]; /* the same for long prompts, >= r_c */
+    uint64_t started;                   /* sequences, since the beginning */
+    uint32_t reserved[PST_CLASSES_MAX]; /* r_c */
+    uint32_t long_max;                  /* slots that long prompts may hold at all */
     struct pst_room room;
     struct pst_load load;
     struct pst_service service;

@@ -5,6 +5,8 @@
 
 #include "core/num.h"
 
+#define PACE_STARTS   16
+#define PACE_SAMPLES  4
 #define OUTPUT_WEIGHT 2 /* an output token costs the engine about two of a prompt */
 
 int pst_waitq_init(struct pst_waitq *q, struct pst_flows *flows, uint32_t number, bool fifo)
@@ -56,9 +58,14 @@ static uint64_t least_served(const struct pst_waitq *q)
     return least == UINT64_MAX ? q->floor : least;
 }
 
+static uint32_t percent(uint32_t weight)
+{
+    return weight == 0 ? 100 : weight;
+}
+
 static void lane_push(struct pst_waitq *q, struct pst_ticket *ticket, bool retry)
 {
-    struct pst_lane *lane = pst_flows_lane(q->flows, q->number, ticket->flow, ticket->weight);
+    struct pst_lane *lane = pst_flows_lane(q->flows, q->number, ticket->flow);
     struct pst_ticket_list *bin = &lane->bin[ticket->length];
     bool was_empty = bin->head == NULL;
 
@@ -67,8 +74,13 @@ static void lane_push(struct pst_waitq *q, struct pst_ticket *ticket, bool retry
     if (lane->count == 0) {
         lane->served = pst_max_u64(lane->served, least_served(q));
         pst_flows_active(q->flows, lane);
+    } else {
+        q->weights -= lane->weight;
     }
+    lane->weight = percent(ticket->weight); /* the newest word on it counts */
+    q->weights += lane->weight;
     lane->count++;
+    lane->sequences[ticket->length] += ticket->fleet.sequences;
     if (retry)
         pst_ticket_insert(bin, PST_CHAIN_BIN, ticket);
     else
@@ -83,10 +95,16 @@ static void lane_remove(struct pst_waitq *q, struct pst_ticket *ticket)
 
     pst_ticket_unlink(&lane->bin[ticket->length], PST_CHAIN_BIN, ticket);
     lane->count--;
+    lane->sequences[ticket->length] -= ticket->fleet.sequences;
     if (lane->bin[ticket->length].head == NULL)
         place_lane(q, lane);
-    if (lane->count == 0)
-        pst_flows_idle(q->flows, lane);
+    if (lane->count > 0)
+        return;
+    q->weights -= lane->weight;
+    lane->pace = (struct pst_mean){0};
+    lane->pace_begin = 0;
+    lane->pace_started = 0;
+    pst_flows_idle(q->flows, lane);
 }
 
 void pst_waitq_push(struct pst_waitq *q, struct pst_ticket *ticket, bool retry)
@@ -168,12 +186,50 @@ struct pst_ticket *pst_waitq_next(const struct pst_waitq *q, bool no_long, pst_n
     return oldest != NULL ? oldest : shortest;
 }
 
+void pst_waitq_share(const struct pst_waitq *q, uint32_t flow, uint32_t weight,
+                     struct pst_waitq_share *ret_share)
+{
+    const struct pst_lane *lane = pst_flows_find(q->flows, q->number, flow);
+    struct pst_waitq_share share = {.weights = q->weights, .weight = percent(weight)};
+
+    if (lane != NULL && lane->count > 0) {
+        memcpy(share.sequences, lane->sequences, sizeof share.sequences);
+        share.weights -= lane->weight;
+        if (lane->pace.samples > 0)
+            share.pace = pst_max_u64(lane->pace.mean, 1);
+    }
+    share.weights += share.weight;
+    *ret_share = share;
+}
+
 static uint64_t weighted(const struct pst_lane *lane, uint64_t tokens)
 {
     return pst_muldiv(tokens, 100, lane->weight);
 }
 
-void pst_waitq_charge(struct pst_waitq *q, struct pst_ticket *ticket)
+/*
+ * How quickly the lane gets its turns, measured while it always has something waiting: over a second
+ * and enough starts at a time.
+ */
+static void lane_started(struct pst_lane *lane, uint32_t sequences, pst_ns now)
+{
+    if (lane->count == 0)
+        return;
+    if (lane->pace_begin == 0) {
+        lane->pace_begin = now;
+        return;
+    }
+    lane->pace_started += sequences;
+    if (lane->pace_started < PACE_STARTS || now - lane->pace_begin < PST_S)
+        return;
+    pst_mean_add(&lane->pace,
+                 pst_muldiv(lane->pace_started, PST_PPM * PST_S, now - lane->pace_begin),
+                 PACE_SAMPLES);
+    lane->pace_begin = now;
+    lane->pace_started = 0;
+}
+
+void pst_waitq_charge(struct pst_waitq *q, struct pst_ticket *ticket, pst_ns now)
 {
     uint64_t tokens;
 
@@ -185,6 +241,7 @@ void pst_waitq_charge(struct pst_waitq *q, struct pst_ticket *ticket)
     q->floor = pst_max_u64(q->floor, ticket->lane->served);
     ticket->charged_tokens = (uint32_t)tokens;
     ticket->lane->served = pst_add_sat(ticket->lane->served, weighted(ticket->lane, tokens));
+    lane_started(ticket->lane, ticket->fleet.sequences, now);
     if (ticket->lane->count > 0)
         place_lane(q, ticket->lane);
 }

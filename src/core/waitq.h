@@ -25,8 +25,9 @@ struct pst_waitq {
     struct pst_ticket_list aside;
     struct pst_heap lanes[PST_WAITQ_SIDES]; /* policy adaptive */
     struct pst_flows *flows;
-    uint64_t floor; /* what the lane last chosen was served */
-    uint64_t turn;  /* breaks ties: who was charged longest ago */
+    uint64_t floor;   /* what the lane last chosen was served */
+    uint64_t turn;    /* breaks ties: who was charged longest ago */
+    uint64_t weights; /* of the active lanes, percent */
     uint32_t number;
     uint32_t count;
     uint32_t tickets[PST_LENGTH_COUNT];
@@ -51,8 +52,18 @@ void pst_waitq_set_aside(struct pst_waitq *q, struct pst_ticket *ticket, uint64_
  */
 struct pst_ticket *pst_waitq_next(const struct pst_waitq *q, bool no_long, pst_ns near, pst_ns now);
 
+/* What waits in the flow's own lane, and of how many weights in all its own would be one. */
+struct pst_waitq_share {
+    uint64_t sequences[PST_LENGTH_COUNT];
+    uint64_t weights;
+    uint32_t weight;
+    uint64_t pace; /* measured: slots started per 10^6 s; 0: not known */
+};
+void pst_waitq_share(const struct pst_waitq *q, uint32_t flow, uint32_t weight,
+                     struct pst_waitq_share *ret_share);
+
 /* The ticket's lane is served these weighted tokens more; then, at its end, what they really were. */
-void pst_waitq_charge(struct pst_waitq *q, struct pst_ticket *ticket);
+void pst_waitq_charge(struct pst_waitq *q, struct pst_ticket *ticket, pst_ns now);
 void pst_waitq_settle(struct pst_waitq *q, struct pst_ticket *ticket, uint32_t tokens_in,
                       uint32_t tokens_out);
 
