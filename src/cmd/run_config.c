@@ -46,14 +46,6 @@ int pst_run_config_read(const char *path, struct pst_config **ret_config)
     return rc;
 }
 
-/* The gate decides anew with what it was told. */
-static void tick(struct pst_run *run)
-{
-    const struct pst_gate_event event = {.now = pst_loop_now(run->loop), .kind = PST_EVENT_TIME};
-
-    pst_drive_event(run->drive, &event);
-}
-
 static int apply(struct pst_run *run, struct pst_config *next, char *message)
 {
     struct pst_config *before = run->config;
@@ -96,7 +88,6 @@ int pst_run_reload(struct pst_run *run, char message[PST_OBSERVE_MESSAGE_MAX])
     if (rc == PST_OK) {
         pst_say(PST_LOG_INFO, "%s: reloaded", next->path);
         pst_observe_reloaded(run->observe, next, NULL);
-        tick(run);
         pst_config_free(before);
     } else {
         pst_say(PST_LOG_ERROR, "not reloaded, the old configuration stays: %s", message);

@@ -131,20 +131,6 @@ int pst_drive_record(struct pst_drive *drive, const char *path)
     return rc;
 }
 
-int pst_drive_reconfigure(struct pst_drive *drive, const struct pst_gate_config *config)
-{
-    int rc;
-
-    PST_ASSERT(!drive->stepping);
-    rc = pst_gate_reconfigure(drive->gate, config);
-    if (rc != PST_OK)
-        return rc;
-    drive->config = *config;
-    if (drive->recorder != NULL)
-        pst_recorder_config(drive->recorder, config);
-    return PST_OK;
-}
-
 static void hand_out(struct pst_drive *drive, const struct pst_gate_action *action)
 {
     const struct pst_drive_handlers *handlers = &drive->handlers;
@@ -172,10 +158,20 @@ static void hand_out(struct pst_drive *drive, const struct pst_gate_action *acti
     PST_ASSERT(!"an action of a known kind");
 }
 
-static void step(struct pst_drive *drive, struct pst_gate_event *event)
+/* All that the gate wants done now. */
+static void act(struct pst_drive *drive)
 {
     struct pst_gate_action action;
 
+    while (pst_gate_poll(drive->gate, &action)) {
+        if (drive->recorder != NULL)
+            pst_recorder_action(drive->recorder, &action);
+        hand_out(drive, &action);
+    }
+}
+
+static void step(struct pst_drive *drive, struct pst_gate_event *event)
+{
     /* Events wait in the inbox, so the time they carry may be older than what was stepped since. */
     if (event->now < drive->now)
         event->now = drive->now;
@@ -183,11 +179,7 @@ static void step(struct pst_drive *drive, struct pst_gate_event *event)
     if (drive->recorder != NULL)
         pst_recorder_event(drive->recorder, event);
     pst_gate_step(drive->gate, event);
-    while (pst_gate_poll(drive->gate, &action)) {
-        if (drive->recorder != NULL)
-            pst_recorder_action(drive->recorder, &action);
-        hand_out(drive, &action);
-    }
+    act(drive);
 }
 
 /* Steps until nothing waits. Handlers come back here only through the inbox. */
@@ -211,6 +203,23 @@ void pst_drive_handlers(struct pst_drive *drive, const struct pst_drive_handlers
     drive->handlers = *handlers;
     drive->handled = true;
     pump(drive);
+}
+
+int pst_drive_reconfigure(struct pst_drive *drive, const struct pst_gate_config *config)
+{
+    int rc;
+
+    PST_ASSERT(!drive->stepping && drive->handled);
+    rc = pst_gate_reconfigure(drive->gate, config);
+    if (rc != PST_OK)
+        return rc;
+    if (drive->recorder != NULL)
+        pst_recorder_config(drive->recorder, config);
+    drive->stepping = true;
+    act(drive); /* a higher limit lets somebody go */
+    drive->stepping = false;
+    pump(drive);
+    return PST_OK;
 }
 
 void pst_drive_event(struct pst_drive *drive, const struct pst_gate_event *event)

@@ -32,7 +32,7 @@ void pst_drive_free(struct pst_drive *drive);
 void pst_drive_handlers(struct pst_drive *drive, const struct pst_drive_handlers *handlers);
 /* Records into a new file, configuration first; errno when PST_E_SYSTEM. Before the handlers are set. */
 int pst_drive_record(struct pst_drive *drive, const char *path);
-/* Between events, never from a handler. What it changes is decided with the next event: send TIME. */
+/* Never from a handler; hands out what the new numbers allow. On failure the old ones stay. */
 int pst_drive_reconfigure(struct pst_drive *drive, const struct pst_gate_config *config);
 
 /* event->now is the caller's loop time. */
