@@ -92,6 +92,7 @@ struct pst_replica {
     uint64_t work;
     uint64_t last_taken;
 
+    pst_ns since; /* in its state */
     pst_ns started_at;
     pst_ns pace; /* between probes while it loads, before jitter */
     pst_ns drain_until;

@@ -50,6 +50,7 @@ void pst_replica_enter(struct pst_fleet *fleet, struct pst_replica *replica,
     if (replica->state == state)
         return;
     replica->state = (uint8_t)state;
+    replica->since = fleet->now;
     switch (state) {
     case PST_REPLICA_GONE:
         pst_lifecycle_unplace(replica);
@@ -96,6 +97,7 @@ void pst_lifecycle_begin(struct pst_fleet *fleet, struct pst_replica *replica,
     pst_lifecycle_unplace(replica);
     pst_probes_stop(&replica->probes);
     replica->state = (uint8_t)state;
+    replica->since = fleet->now;
     replica->started_at = fleet->now;
     replica->start_seen = false;
     replica->proved = false;
@@ -211,13 +213,21 @@ static void answered_model(struct pst_fleet *fleet, struct pst_replica *replica,
         replica->probes.risen = 0;
 }
 
+/*
+ * An OK says nothing to a state that was entered after it was asked for: facts beat it. Nor does one
+ * that was asked for because something failed, to a replica that is suspect because of that.
+ */
+static bool is_fresh_ok(const struct pst_replica *replica)
+{
+    return replica->probes.sent_at >= replica->since &&
+           (replica->state == PST_REPLICA_READY || !pst_probes_extra(&replica->probes));
+}
+
 void pst_lifecycle_answer(struct pst_fleet *fleet, struct pst_replica *replica,
                           enum pst_probe_result result)
 {
     enum pst_probe kind = replica->probes.kind;
-    /* Asked because something failed: an OK is no news of one that is suspect because of that. */
-    bool is_news = result != PST_PROBE_OK || replica->state == PST_REPLICA_READY ||
-                   !pst_probes_extra(&replica->probes);
+    bool is_news = result != PST_PROBE_OK || is_fresh_ok(replica);
 
     if (result != PST_PROBE_OK) {
         replica->start_seen = true;
@@ -235,9 +245,11 @@ void pst_lifecycle_answer(struct pst_fleet *fleet, struct pst_replica *replica,
         pst_replica_not_up(fleet, replica);
     else if (kind == PST_PROBE_HEALTH && is_news)
         answered_health(fleet, replica, result);
-    else if (kind == PST_PROBE_MODEL)
+    else if (kind == PST_PROBE_MODEL && is_news)
         answered_model(fleet, replica, result);
     pst_watch_judge(fleet, replica, PST_FLEET_NONE);
+    if (result == PST_PROBE_OK && replica->watch.failed > 0) /* asked before the failure */
+        pst_probes_hasten(&replica->probes, fleet->now);
 }
 
 static void send_probe(struct pst_fleet *fleet, struct pst_replica *replica)

@@ -60,11 +60,22 @@ void pst_fleet_free(struct pst_fleet *fleet)
     free(fleet);
 }
 
+/* Zero would mean a probe, a stall or an ejection at every moment. */
+static bool pool_is_valid(const struct pst_gate_pool *pool)
+{
+    return pool->slots > 0 && pool->stall > 0 && pool->probe_interval > 0 && pool->probe_rise > 0 &&
+           pool->probe_fall > 0 && pool->tries_max > 0;
+}
+
 int pst_fleet_reconfigure(struct pst_fleet *fleet, const struct pst_gate_config *config)
 {
     if (config->tickets_max != fleet->tickets_max || config->replicas_max != fleet->replicas_max ||
         config->pools_count < fleet->pools_count || config->pools_count > PST_POOLS_MAX)
         return PST_E_INVALID;
+    for (uint32_t i = 0; i < config->pools_count; i++) {
+        if (!pool_is_valid(&config->pools[i]))
+            return PST_E_INVALID;
+    }
 
     for (uint32_t i = 0; i < config->pools_count; i++) {
         if (i >= fleet->pools_count)
