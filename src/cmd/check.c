@@ -37,14 +37,14 @@ static void print_text(const char *path, const struct pst_config *config,
     for (size_t i = 0; i < problems->count; i++)
         print_problem(path, &problems->item[i]);
     if (config == NULL) {
-        printf("%s: %zu errors, %zu warnings\n", path, problems->errors, warnings);
+        printf("%s: not usable; errors %zu, warnings %zu\n", path, problems->errors, warnings);
         return;
     }
     for (size_t i = 0; i < config->pools_count; i++)
         replicas += config->pools[i].replicas_count;
-    printf("%s: ok, %zu warnings: %u classes, %zu pools, %zu replicas, %zu tenants\n", path,
-           warnings, config->gate.classes_count, config->pools_count, replicas,
-           config->tenants_count);
+    printf("%s: ok; classes %u, pools %zu, replicas %zu, tenants %zu, warnings %zu\n", path,
+           config->gate.classes_count, config->pools_count, replicas, config->tenants_count,
+           warnings);
 }
 
 /* False: out of memory. */

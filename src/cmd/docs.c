@@ -10,6 +10,8 @@
 
 static const char manual_head[] =
     ".TH PENSTOCK 1 \"\" \"penstock " PST_VERSION "\" \"User Commands\"\n"
+    ".ad l\n"
+    ".nh\n"
     ".SH NAME\n"
     "penstock \\- admission, priorities and replica choice in front of model\\-inference servers\n"
     ".SH SYNOPSIS\n"
@@ -56,7 +58,7 @@ static void write_manual(FILE *out)
         int (*run)(int argc, char **argv);
     } commands[] = {
         {"run", pst_cmd_run},       {"check", pst_cmd_check}, {"drain", pst_cmd_drain},
-        {"engine", pst_cmd_engine}, {"load", pst_cmd_load},
+        {"engine", pst_cmd_engine}, {"load", pst_cmd_load},   {"sim", pst_cmd_sim},
     };
 
     fputs(manual_head, out);

@@ -159,9 +159,9 @@ static void write_manual(const struct pst_usage *usage)
     write_troff(usage->summary);
     fputc('\n', manual);
     if (usage->detail != NULL) {
-        fputs(".PP\n", manual);
+        fputs(".PP\n.nf\n", manual); /* lines as they were written: some are tables */
         write_troff(usage->detail);
-        fputc('\n', manual);
+        fputs("\n.fi\n", manual);
     }
     for (size_t i = 0; i < usage->count; i++) {
         const struct pst_option *option = &usage->options[i];

@@ -24,12 +24,17 @@ enum pst_engine_kind {
 };
 
 /* How a replica shows that it can answer. */
-enum pst_ready_kind { PST_READY_COMPLETION, PST_READY_EMBEDDINGS, PST_READY_LISTED, PST_READY_KIND_COUNT };
+enum pst_ready_kind {
+    PST_READY_COMPLETION,
+    PST_READY_EMBEDDINGS,
+    PST_READY_LISTED,
+    PST_READY_KIND_COUNT
+};
 
 struct pst_config_model {
-    char *name;       /* as clients say it, and as the engine is told unless it is an alias */
-    char *upstream;   /* the engine's name for an alias; NULL: the same */
-    uint32_t weight;  /* percent */
+    char *name;      /* as clients say it, and as the engine is told unless it is an alias */
+    char *upstream;  /* the engine's name for an alias; NULL: the same */
+    uint32_t weight; /* percent */
 };
 
 struct pst_config_replica {
@@ -77,9 +82,9 @@ struct pst_config_network {
 
 struct pst_config {
     char *path;
-    char *listen;  /* data plane */
-    char *metrics; /* NULL: none */
-    char *admin;   /* NULL: none */
+    char *listen;      /* data plane */
+    char *metrics;     /* NULL: none */
+    char *admin;       /* NULL: none */
     char *admin_token; /* NULL only where admin is on loopback */
     char *drain_token; /* NULL: none */
     char *access_log;  /* NULL: none; "-": stderr */
@@ -95,7 +100,7 @@ struct pst_config {
     size_t types_count;
     struct pst_config_pool *pools;
     size_t pools_count;
-    uint16_t default_pool; /* PST_POOL_NONE: a model is required */
+    uint16_t default_pool;             /* PST_POOL_NONE: a model is required */
     struct pst_config_tenant *tenants; /* tenant 0 is "default" */
     size_t tenants_count;
     bool auth_required;
@@ -126,7 +131,8 @@ struct pst_problems {
 };
 
 /* Reads a file. PST_OK (there may be warnings), PST_E_INVALID (errors), PST_E_SYSTEM, PST_E_NOMEM. */
-int pst_config_read(const char *path, struct pst_config **ret_config, struct pst_problems *problems);
+int pst_config_read(const char *path, struct pst_config **ret_config,
+                    struct pst_problems *problems);
 /* The same from memory; `path` names it in messages. */
 int pst_config_parse(const char *path, const char *text, size_t len, struct pst_config **ret_config,
                      struct pst_problems *problems);

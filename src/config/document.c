@@ -18,6 +18,15 @@ static const char head[] =
     "does, and\n"
     "SIGHUP reads it again: a file with errors changes nothing.\n"
     "\n"
+    "| form | as in |\n"
+    "|---|---|\n"
+    "| a duration | `500ms`, `15s`, `10m`, `2h`, `1d` |\n"
+    "| a size | `512B`, `64KiB`, `32MiB`, `2GiB`; `KB`, `MB`, `GB` are powers of ten |\n"
+    "| a share | `0.5` or `50%` |\n"
+    "| an address | `127.0.0.1:8080`, `[::1]:8080`; port 0 lets the system pick one |\n"
+    "| a name | 1 to 63 of letters, digits, `.`, `_`, `-` |\n"
+    "| a secret | `{env: NAME}` or `{file: PATH}`; never the secret itself |\n"
+    "\n"
     "A reload applies everything but `listen`, `metrics`, `admin`, the names and number of "
     "`classes`, the names,\n"
     "order and policy of `pools` (new ones may be appended), `limits.tickets`, `limits.flows`,\n"
@@ -59,13 +68,13 @@ static void write_form(const struct pst_field *field, FILE *out)
     const bool many = field->kind == PST_FIELD_LIST || field->kind == PST_FIELD_NAMED;
 
     if (many && is_flat(field->section)) {
-        pst_value_form(&field->section->fields[0], form, sizeof form);
+        pst_value_form(&field->section->fields[0], false, form, sizeof form);
         fprintf(out, "%s; each %s", field->kind == PST_FIELD_LIST ? "a list" : "a map from names",
                 form);
         return;
     }
-    pst_value_form(field, form, sizeof form);
-    fputs(field->kind == PST_FIELD_NAMED ? "a map from names to maps" : form, out);
+    pst_value_form(field, false, form, sizeof form);
+    fprintf(out, "%s%s", form, field->kind == PST_FIELD_NAMED ? " to maps" : "");
 }
 
 static void write_section(const struct pst_section *section, FILE *out)

@@ -90,7 +90,7 @@ static void read_scalar(struct walk *w, const char *name, const struct pst_field
     char form[256];
     int rc;
 
-    pst_value_form(field, form, sizeof form);
+    pst_value_form(field, true, form, sizeof form);
     if (node->kind != PST_TREE_TEXT || node->text[0] == '\0') {
         complain(w, node, "%s: %s; expected %s", name,
                  node->kind == PST_TREE_TEXT ? "no value" : "not a single value", form);
@@ -231,7 +231,7 @@ static void read_map(struct walk *w, const struct pst_section *section,
         char form[256];
         if (!field->required || pst_tree_get(node, field->key) != NULL)
             continue;
-        pst_value_form(field, form, sizeof form);
+        pst_value_form(field, true, form, sizeof form);
         complain(w, node, "`%s` is missing%s%s: %s", field->key,
                  section->title[0] == '\0' ? "" : " in ", section->title, form);
     }

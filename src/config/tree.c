@@ -314,3 +314,10 @@ const struct pst_tree_node *pst_tree_get(const struct pst_tree_node *map, const 
     }
     return NULL;
 }
+
+const struct pst_tree_node *pst_tree_at(const struct pst_tree_node *map, const char *key)
+{
+    const struct pst_tree_node *node = pst_tree_get(map, key);
+
+    return node != NULL ? node : map;
+}

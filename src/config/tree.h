@@ -34,5 +34,7 @@ int pst_tree_read(const char *text, size_t len, struct pst_arena *arena,
 
 /* The value of a key; NULL: not there, or not a map (NULL included). */
 const struct pst_tree_node *pst_tree_get(const struct pst_tree_node *map, const char *key);
+/* The same for messages: the map itself where the key is not there. */
+const struct pst_tree_node *pst_tree_at(const struct pst_tree_node *map, const char *key);
 
 #endif

@@ -172,32 +172,33 @@ static int read_url(const char *text, struct target *t)
     return PST_OK;
 }
 
-/* How each kind is read and described; an empty row is not a scalar. */
+/* How each kind is read, called and written; without a reader it is no scalar. */
 static const struct {
     reader *read;
-    const char *form;
+    const char *word;
+    const char *example;
 } kinds[PST_FIELD_KIND_COUNT] = {
-    [PST_FIELD_TEXT] = {read_text, "a text"},
-    [PST_FIELD_NAME] = {read_name, "a name: 1 to 63 of letters, digits, '.', '_', '-'"},
-    [PST_FIELD_PATH] = {read_path, "a path that begins with '/'"},
-    [PST_FIELD_SWITCH] = {read_switch, "true or false"},
-    [PST_FIELD_CHOICE] = {read_choice, NULL},
-    [PST_FIELD_COUNT] = {read_count, "a whole number"},
-    [PST_FIELD_SHARE] = {read_share, "a share, as 0.5 or 50%"},
-    [PST_FIELD_WEIGHT] = {read_weight, "a weight, as 1 or 0.25"},
-    [PST_FIELD_DURATION] = {read_duration, "a duration with its unit, as 500ms, 15s, 10m, 2h"},
-    [PST_FIELD_SIZE] = {read_size, "a size with its unit, as 512B, 64KiB, 32MiB, 2GiB"},
-    [PST_FIELD_MONEY] = {read_money, "an amount with its currency, as 2.5 USD"},
-    [PST_FIELD_ADDRESS] = {read_address,
-                           "an address with its port, as 127.0.0.1:8080 or [::1]:8080"},
-    [PST_FIELD_NETWORK] = {read_network, "a network, as 10.0.0.0/8 or fd00::/8"},
-    [PST_FIELD_URL] = {read_url, "a URL, as http://10.0.0.1:8000"},
-    [PST_FIELD_HASH] = {read_hash, "64 hexadecimal digits"},
-    [PST_FIELD_SECRET] = {NULL, "{env: NAME} or {file: PATH}"},
-    [PST_FIELD_SECTION] = {NULL, "a map"},
-    [PST_FIELD_LIST] = {NULL, "a list"},
-    [PST_FIELD_NAMED] = {NULL, "a map"},
-    [PST_FIELD_REFUSED] = {NULL, "nothing"},
+    [PST_FIELD_TEXT] = {read_text, "a text", ""},
+    [PST_FIELD_NAME] = {read_name, "a name", ": 1 to 63 of letters, digits, '.', '_', '-'"},
+    [PST_FIELD_PATH] = {read_path, "a path", " that begins with '/'"},
+    [PST_FIELD_SWITCH] = {read_switch, "true or false", ""},
+    [PST_FIELD_CHOICE] = {read_choice, "", ""},
+    [PST_FIELD_COUNT] = {read_count, "a whole number", ""},
+    [PST_FIELD_SHARE] = {read_share, "a share", ", as 0.5 or 50%"},
+    [PST_FIELD_WEIGHT] = {read_weight, "a weight", ", as 1 or 0.25"},
+    [PST_FIELD_DURATION] = {read_duration, "a duration", " with its unit, as 500ms, 15s, 10m, 2h"},
+    [PST_FIELD_SIZE] = {read_size, "a size", " with its unit, as 512B, 64KiB, 32MiB, 2GiB"},
+    [PST_FIELD_MONEY] = {read_money, "an amount", " with its currency, as 2.5 USD"},
+    [PST_FIELD_ADDRESS] = {read_address, "an address",
+                           " with its port, as 127.0.0.1:8080 or [::1]:8080"},
+    [PST_FIELD_NETWORK] = {read_network, "a network", ", as 10.0.0.0/8 or fd00::/8"},
+    [PST_FIELD_URL] = {read_url, "a URL", ", as http://10.0.0.1:8000"},
+    [PST_FIELD_HASH] = {read_hash, "64 hexadecimal digits", ""},
+    [PST_FIELD_SECRET] = {NULL, "{env: NAME} or {file: PATH}", ""},
+    [PST_FIELD_SECTION] = {NULL, "a map", ""},
+    [PST_FIELD_LIST] = {NULL, "a list", ""},
+    [PST_FIELD_NAMED] = {NULL, "a map from names", ""},
+    [PST_FIELD_REFUSED] = {NULL, "nothing", ""},
 };
 
 bool pst_value_is_scalar(enum pst_field_kind kind)
@@ -216,64 +217,61 @@ int pst_value_store(const struct pst_field *field, const char *text, void *place
     return rc;
 }
 
-/* A number of nanoseconds or bytes as a person would write it. */
-static void write_measure(enum pst_field_kind kind, uint64_t value, char *buffer, size_t size)
+/* A limit as a person would write it: in the largest unit that leaves no rest. */
+static void write_limit(enum pst_field_kind kind, uint64_t value, char *buffer, size_t size)
 {
     static const struct {
         enum pst_field_kind kind;
         uint64_t worth;
         const char *unit;
     } units[] = {
-        {PST_FIELD_DURATION, 86400 * PST_S, "d"},
-        {PST_FIELD_DURATION, 3600 * PST_S, "h"},
-        {PST_FIELD_DURATION, 60 * PST_S, "m"},
-        {PST_FIELD_DURATION, PST_S, "s"},
-        {PST_FIELD_DURATION, PST_MS, "ms"},
-        {PST_FIELD_DURATION, 1, "ns"},
-        {PST_FIELD_SIZE, UINT64_C(1) << 40, "TiB"},
-        {PST_FIELD_SIZE, 1 << 30, "GiB"},
-        {PST_FIELD_SIZE, 1 << 20, "MiB"},
-        {PST_FIELD_SIZE, 1 << 10, "KiB"},
-        {PST_FIELD_SIZE, 1, "B"},
-        {PST_FIELD_SHARE, PST_PPM / 100, "%"},
-        {PST_FIELD_SHARE, 1, " ppm"},
-        {PST_FIELD_COUNT, 1, ""},
+        {PST_FIELD_DURATION, 86400 * PST_S, "d"},   {PST_FIELD_DURATION, 3600 * PST_S, "h"},
+        {PST_FIELD_DURATION, 60 * PST_S, "m"},      {PST_FIELD_DURATION, PST_S, "s"},
+        {PST_FIELD_DURATION, PST_MS, "ms"},         {PST_FIELD_SIZE, UINT64_C(1) << 40, "TiB"},
+        {PST_FIELD_SIZE, UINT64_C(1) << 30, "GiB"}, {PST_FIELD_SIZE, UINT64_C(1) << 20, "MiB"},
+        {PST_FIELD_SIZE, UINT64_C(1) << 10, "KiB"}, {PST_FIELD_SIZE, 1, "B"},
     };
 
-    if (kind == PST_FIELD_WEIGHT) {
-        snprintf(buffer, size, "%g", (double)value / 100);
+    if (kind == PST_FIELD_WEIGHT || kind == PST_FIELD_SHARE) {
+        snprintf(buffer, size, "%g", (double)value / (kind == PST_FIELD_WEIGHT ? 100 : PST_PPM));
         return;
     }
-    for (size_t i = 0; i < PST_COUNT_OF(units); i++) {
-        if (units[i].kind == kind && value % units[i].worth == 0 &&
-            (value > 0 || units[i].worth == 1 || i + 1 == PST_COUNT_OF(units))) {
+    snprintf(buffer, size, "%llu", (unsigned long long)value);
+    for (size_t i = 0; value > 0 && i < PST_COUNT_OF(units); i++) {
+        if (units[i].kind == kind && value % units[i].worth == 0) {
             snprintf(buffer, size, "%llu%s", (unsigned long long)(value / units[i].worth),
                      units[i].unit);
             return;
         }
     }
-    buffer[0] = '\0';
 }
 
-void pst_value_form(const struct pst_field *field, char *buffer, size_t size)
+static void write_choices(const struct pst_choice *choices, char *buffer, size_t size)
 {
-    char least[32], most[32];
     size_t used = 0;
+
+    for (const struct pst_choice *c = choices; c->name != NULL && used < size; c++) {
+        if (c->refused == NULL)
+            used += (size_t)snprintf(buffer + used, size - used, "%s%s", used == 0 ? "" : ", ",
+                                     c->name);
+    }
+}
+
+void pst_value_form(const struct pst_field *field, bool with_example, char *buffer, size_t size)
+{
+    const char *example = with_example ? kinds[field->kind].example : "";
+    char least[32], most[32];
 
     buffer[0] = '\0';
     if (field->kind == PST_FIELD_CHOICE) {
-        for (const struct pst_choice *c = field->choices; c->name != NULL && used < size; c++) {
-            if (c->refused == NULL)
-                used += (size_t)snprintf(buffer + used, size - used, "%s%s", used == 0 ? "" : ", ",
-                                         c->name);
-        }
+        write_choices(field->choices, buffer, size);
         return;
     }
-    if (!pst_value_is_scalar(field->kind) || field->max == 0) {
-        snprintf(buffer, size, "%s", kinds[field->kind].form);
+    if (field->max == 0 || !pst_value_is_scalar(field->kind)) {
+        snprintf(buffer, size, "%s%s", kinds[field->kind].word, example);
         return;
     }
-    write_measure(field->kind, field->min, least, sizeof least);
-    write_measure(field->kind, field->max, most, sizeof most);
-    snprintf(buffer, size, "%s (%s to %s)", kinds[field->kind].form, least, most);
+    write_limit(field->kind, field->min, least, sizeof least);
+    write_limit(field->kind, field->max, most, sizeof most);
+    snprintf(buffer, size, "%s%s (%s to %s)", kinds[field->kind].word, example, least, most);
 }

@@ -18,7 +18,7 @@ bool pst_value_is_scalar(enum pst_field_kind kind);
 int pst_value_store(const struct pst_field *field, const char *text, void *place,
                     struct pst_arena *arena, const char **ret_refused);
 
-/* How a value of this field is written: for messages and the documentation. */
-void pst_value_form(const struct pst_field *field, char *buffer, size_t size);
+/* How a value of this field is written: with an example in messages, without in the documentation. */
+void pst_value_form(const struct pst_field *field, bool with_example, char *buffer, size_t size);
 
 #endif

@@ -17,46 +17,39 @@ struct warner {
     pst_problems_add((w)->problems, PST_PROBLEM_WARNING, (node) == NULL ? 0 : (node)->line,        \
                      (node) == NULL ? 0 : (node)->column, __VA_ARGS__)
 
-static const struct pst_tree_node *at(const struct pst_tree_node *map, const char *key)
-{
-    const struct pst_tree_node *node = pst_tree_get(map, key);
-
-    return node != NULL ? node : map;
-}
-
 static void warn_class(const struct warner *w, const struct pst_draft_class *c, size_t i)
 {
     const pst_ns front = w->config->front_idle_timeout;
     const struct pst_gate_class *gate = &c->gate;
 
     if (gate->max_wait > gate->ttl)
-        WARN(w, at(c->node, "max_wait"),
+        WARN(w, pst_tree_at(c->node, "max_wait"),
              "class %s: max_wait is longer than ttl: requests are let in that can only expire",
              c->name);
     if (gate->target > gate->max_wait)
-        WARN(w, at(c->node, "target"),
+        WARN(w, pst_tree_at(c->node, "target"),
              "class %s: target is longer than max_wait: requests are refused before the aim is "
              "missed",
              c->name);
     if (i == 0 && gate->on_full == PST_ON_FULL_WAIT)
-        WARN(w, at(c->node, "on_full"),
+        WARN(w, pst_tree_at(c->node, "on_full"),
              "class %s: the first class waits when it is full: in overload its requests wait up to "
              "ttl instead of failing fast",
              c->name);
     if (i > 0 && gate->max_wait < c[-1].gate.max_wait)
-        WARN(w, at(c->node, "max_wait"),
+        WARN(w, pst_tree_at(c->node, "max_wait"),
              "class %s: max_wait is shorter than that of %s, which goes first", c->name,
              c[-1].name);
     if (front == 0)
         return;
     if (c->keepalive_after == 0 && gate->ttl > front)
-        WARN(w, at(c->node, "ttl"),
+        WARN(w, pst_tree_at(c->node, "ttl"),
              "class %s: ttl exceeds front_idle_timeout: the load balancer in front gives up first; "
              "shorten it or use keepalive",
              c->name);
     if (c->keepalive_after > 0 && (c->keepalive_after >= front || c->keepalive_every >= front))
-        WARN(w, at(c->node, "keepalive"), "class %s: keepalive is slower than front_idle_timeout",
-             c->name);
+        WARN(w, pst_tree_at(c->node, "keepalive"),
+             "class %s: keepalive is slower than front_idle_timeout", c->name);
 }
 
 /* The longest backlog that classes which reject let through; PST_NEVER when some class waits. */
@@ -85,17 +78,17 @@ static void warn_pool_front(const struct warner *w, const struct pst_draft_pool 
     if (front == 0)
         return;
     if (p->gate.first_byte > front)
-        WARN(w, at(p->node, "first_byte"),
+        WARN(w, pst_tree_at(p->node, "first_byte"),
              "pool %s: first_byte exceeds front_idle_timeout: the load balancer in front gives up "
              "first",
              p->own.name);
     if (p->gate.first_byte_stream > front)
-        WARN(w, at(p->node, "first_byte_stream"),
+        WARN(w, pst_tree_at(p->node, "first_byte_stream"),
              "pool %s: first_byte_stream exceeds front_idle_timeout: the load balancer in front "
              "gives up first",
              p->own.name);
     if (p->gate.no_replica_ttl > front)
-        WARN(w, at(p->node, "no_replica_ttl"),
+        WARN(w, pst_tree_at(p->node, "no_replica_ttl"),
              "pool %s: no_replica_ttl exceeds front_idle_timeout: the load balancer in front gives "
              "up first",
              p->own.name);
@@ -103,37 +96,37 @@ static void warn_pool_front(const struct warner *w, const struct pst_draft_pool 
 
 static void warn_pool(const struct warner *w, const struct pst_draft_pool *p)
 {
-    const struct pst_tree_node *ready = at(p->node, "ready");
+    const struct pst_tree_node *ready = pst_tree_at(p->node, "ready");
 
     if (p->ready == PST_DRAFT_LISTED)
-        WARN(w, at(ready, "model"),
+        WARN(w, pst_tree_at(ready, "model"),
              "pool %s: ready: listed: engines list a model before they can answer, and while they "
              "hang",
              p->own.name);
     if (p->ready == PST_DRAFT_NONE && p->own.engine != PST_ENGINE_TRITON)
-        WARN(w, at(ready, "model"),
+        WARN(w, pst_tree_at(ready, "model"),
              "pool %s: ready: none: a health path says that a port is open, not that the model "
              "answers",
              p->own.name);
     if (p->own.upstream_idle_timeout >= UVICORN_IDLE && p->own.engine != PST_ENGINE_LLAMACPP)
-        WARN(w, at(p->node, "upstream_idle_timeout"),
+        WARN(w, pst_tree_at(p->node, "upstream_idle_timeout"),
              "pool %s: upstream_idle_timeout: most engines close idle connections after 5s; "
              "requests will meet the close",
              p->own.name);
     if (pst_tree_get(p->node, "scaler") != NULL && p->scaler.out_above > backlog_bound(w->config))
-        WARN(w, at(pst_tree_get(p->node, "scaler"), "out_above"),
+        WARN(w, pst_tree_at(pst_tree_get(p->node, "scaler"), "out_above"),
              "pool %s: out_above is longer than every max_wait: requests are refused before the "
              "backlog can reach it",
              p->own.name);
     if (pst_tree_get(p->node, "fixed") != NULL && p->gate.policy != PST_POLICY_FIXED)
-        WARN(w, at(p->node, "fixed"), "pool %s: `fixed` has no effect with policy adaptive",
-             p->own.name);
+        WARN(w, pst_tree_at(p->node, "fixed"),
+             "pool %s: `fixed` has no effect with policy adaptive", p->own.name);
     if (p->own.replicas_count == 0)
-        WARN(w, at(p->node, "replicas"),
+        WARN(w, pst_tree_at(p->node, "replicas"),
              "pool %s: no replicas: its requests wait for no_replica_ttl and are refused",
              p->own.name);
     if (p->gate.kv_tokens_max > 0 && p->max_seq_len > p->gate.kv_tokens_max)
-        WARN(w, at(p->node, "kv_bytes_max"),
+        WARN(w, pst_tree_at(p->node, "kv_bytes_max"),
              "pool %s: kv_bytes_max holds less than one sequence of max_seq_len", p->own.name);
     warn_pool_front(w, p);
 }
@@ -145,13 +138,13 @@ static void warn_tenants(const struct warner *w)
 
     if (c->tenants_count > 1 && !c->auth_required && c->tenants[0].max_class == 0 &&
         c->gate.classes_count > 1)
-        WARN(w, at(root, "tenants"),
+        WARN(w, pst_tree_at(root, "tenants"),
              "tenants: requests without a listed key may ask for class %s; give tenant `default` a "
              "max_class, or say auth: required",
              c->class_names[0]);
     for (size_t i = 0; i < c->trusted_peers_count; i++) {
         if (c->trusted_peers[i].prefix == 0 || c->trusted_peers[i].prefix == 96)
-            WARN(w, at(root, "trusted_peers"),
+            WARN(w, pst_tree_at(root, "trusted_peers"),
                  "trusted_peers: everyone may say which tenant they are");
     }
 }
@@ -161,7 +154,7 @@ static void warn_front(const struct warner *w)
     const struct pst_config *c = w->config;
 
     if (c->front_idle_timeout > 0 && c->idle_timeout <= c->front_idle_timeout)
-        WARN(w, at(at(w->draft->root, "timeouts"), "idle"),
+        WARN(w, pst_tree_at(pst_tree_at(w->draft->root, "timeouts"), "idle"),
              "timeouts: idle must exceed front_idle_timeout, or the load balancer in front meets "
              "our close");
 }
