@@ -144,6 +144,20 @@ static void judge_length(struct pst_guard_fields *guard, const char *value, size
     guard->has_length = true;
 }
 
+/* An IPv6 literal stands whole in its brackets, with nothing but a port behind them. */
+static bool is_bracketed(const char *value, size_t len)
+{
+    const char *end = memchr(value, ']', len);
+    size_t behind;
+
+    if (value[0] != '[')
+        return end == NULL && memchr(value, '[', len) == NULL;
+    if (end == NULL || end == value + 1 || memchr(value + 1, '[', len - 1) != NULL)
+        return false;
+    behind = len - (size_t)(end - value) - 1;
+    return memchr(end + 1, ']', behind) == NULL && (behind == 0 || end[1] == ':');
+}
+
 static void judge_host(struct pst_guard_fields *guard, const char *value, size_t len)
 {
     size_t i;
@@ -152,6 +166,8 @@ static void judge_host(struct pst_guard_fields *guard, const char *value, size_t
     for (i = 0; i < len; i++)
         if (!pst_guard_is_host(value[i]))
             object(guard, "malformed Host");
+    if (len > 0 && !is_bracketed(value, len))
+        object(guard, "malformed Host");
 }
 
 void pst_guard_field(struct pst_guard_fields *guard, const char *name, size_t name_len,

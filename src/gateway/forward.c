@@ -97,7 +97,7 @@ static struct pst_slice compose(struct pst_request *request)
     pst_writer_put(&text, pst_slice(request->target, request->target_len));
     PST_WRITER_PUT(&text, " HTTP/1.1\r\n");
     pst_writer_header(&text, PST_SLICE("Host"),
-                    pst_slice_of(pst_upstream_authority(replica->upstream)));
+                      pst_slice_of(pst_upstream_authority(replica->upstream)));
     if (auth == NULL) {
         pst_writer_put(&text, pst_slice(lines, request->head_len - request->target_len));
     } else {

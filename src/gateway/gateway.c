@@ -74,6 +74,29 @@ static int register_names(struct pst_gateway *gateway)
     return rc;
 }
 
+/* Refused by the server, before there was a request: it is counted and logged all the same. */
+static void server_refused(void *user, uint16_t status, const char *why,
+                           const struct sockaddr *peer)
+{
+    struct pst_gateway *gateway = user;
+    char address[PST_REQUEST_PEER_MAX];
+    pst_ns now = pst_loop_now(gateway->loop);
+    struct pst_access record = {
+        .started = now,
+        .ended = now,
+        .pool = PST_ACCESS_NO_POOL,
+        .class_ = PST_ACCESS_NO_CLASS,
+        .outcome = PST_OUTCOME_REFUSED,
+        .refusal = pst_refuse_code(status),
+        .status = status,
+    };
+
+    (void)why; /* the client was told */
+    pst_request_peer(peer, address);
+    record.peer = pst_slice_of(address);
+    gateway->finished(gateway->user, &record);
+}
+
 static int listen_here(struct pst_gateway *gateway)
 {
     const struct pst_config *config = gateway->config;
@@ -87,6 +110,7 @@ static int listen_here(struct pst_gateway *gateway)
         .idle_timeout = config->idle_timeout,
         .write_stall = config->write_stall,
         .low_water = PST_GATEWAY_LOW_WATER,
+        .refused = server_refused,
         .error_body = pst_refuse_body,
     };
     int rc = pst_server_new(gateway->loop, &server, &gateway->server);

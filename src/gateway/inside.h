@@ -53,7 +53,9 @@ void pst_gateway_event(struct pst_gateway *gateway, struct pst_gate_event *event
 int pst_replicas_apply(struct pst_gateway *gateway); /* the static lists of the configuration */
 void pst_replicas_drained(struct pst_gateway *gateway, uint16_t replica);
 void pst_replicas_done(struct pst_gateway *gateway);
-void pst_replicas_progress(struct pst_gateway *gateway, uint16_t replica, uint32_t events);
+/* Events of streams went by. first: a stream's first one, told at once; others at most 10 a second. */
+void pst_replicas_progress(struct pst_gateway *gateway, uint16_t replica, uint32_t events,
+                           bool first);
 
 /* probe.c */
 void pst_probe_start(struct pst_gateway *gateway, uint16_t replica, enum pst_probe kind);

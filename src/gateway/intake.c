@@ -4,8 +4,6 @@
  * The head decides what it can (path, key, class, sizes) and is OFFERed; the body is read only when the
  * gate said CONTINUE, and its peek decides the rest (model, pool, sequences) for ARRIVE.
  */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -70,20 +68,6 @@ static void take_trace(struct pst_request *request, const struct pst_head *head)
         pst_request_name(&request->trace, pst_slice(given->value.at + 3, 32));
 }
 
-static void take_peer(struct pst_request *request)
-{
-    const struct sockaddr *peer = pst_exchange_peer(request->exchange);
-    char text[INET6_ADDRSTRLEN] = "";
-
-    if (peer->sa_family == AF_INET)
-        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)peer)->sin_addr, text,
-                  sizeof text);
-    else if (peer->sa_family == AF_INET6)
-        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, text,
-                  sizeof text);
-    snprintf(request->peer, sizeof request->peer, "%s", text);
-}
-
 static void take_record(struct pst_request *request, const struct pst_head *head)
 {
     static const struct pst_slice methods[PST_METHOD_COUNT] = {
@@ -101,7 +85,7 @@ static void take_record(struct pst_request *request, const struct pst_head *head
                                    : pst_slice(head->target.at, (size_t)(query - head->target.at)));
     take_id(request, head);
     take_trace(request, head);
-    take_peer(request);
+    pst_request_peer(pst_exchange_peer(request->exchange), request->peer);
 }
 
 static void answer_models(struct pst_request *request, struct pst_slice id)
@@ -140,7 +124,6 @@ static void answer_models(struct pst_request *request, struct pst_slice id)
     request->record.status = 200;
     request->record.bytes_out = len;
     request->record.outcome = PST_OUTCOME_DONE;
-    request->record.refusal = "models"; /* ours alone: no ticket */
     pst_request_finished(request);
 }
 

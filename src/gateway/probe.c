@@ -76,7 +76,7 @@ static void put_head(struct pst_writer *text, struct pst_gateway_replica *replic
     pst_writer_put(text, path);
     PST_WRITER_PUT(text, " HTTP/1.1\r\n");
     pst_writer_header(text, PST_SLICE("Host"),
-                    pst_slice_of(pst_upstream_authority(replica->upstream)));
+                      pst_slice_of(pst_upstream_authority(replica->upstream)));
     PST_WRITER_PUT(text, "User-Agent: penstock\r\nAccept: */*\r\n");
     if (pool->upstream_auth != NULL)
         pst_writer_header(text, PST_SLICE("Authorization"), pst_slice_of(pool->upstream_auth));

@@ -73,11 +73,11 @@ static void put_error(struct pst_writer *text, bool anthropic, const struct pst_
     if (anthropic) {
         PST_WRITER_PUT(text, "{\"type\":\"error\",\"error\":{\"type\":\"");
         pst_writer_put(text, refusal->status == 429   ? PST_SLICE("rate_limit_error")
-                           : refusal->status == 401 ? PST_SLICE("authentication_error")
-                           : refusal->status == 404 ? PST_SLICE("not_found_error")
-                           : refusal->status == 413 ? PST_SLICE("request_too_large")
-                           : refusal->status >= 500 ? PST_SLICE("api_error")
-                                                    : PST_SLICE("invalid_request_error"));
+                             : refusal->status == 401 ? PST_SLICE("authentication_error")
+                             : refusal->status == 404 ? PST_SLICE("not_found_error")
+                             : refusal->status == 413 ? PST_SLICE("request_too_large")
+                             : refusal->status >= 500 ? PST_SLICE("api_error")
+                                                      : PST_SLICE("invalid_request_error"));
         PST_WRITER_PUT(text, "\",\"message\":\"");
         pst_writer_json(text, pst_slice_of(refusal->message));
         PST_WRITER_PUT(text, "\"}}");
@@ -100,16 +100,28 @@ static void put_error(struct pst_writer *text, bool anthropic, const struct pst_
     PST_WRITER_PUT(text, "\"}}");
 }
 
+const char *pst_refuse_code(uint16_t status)
+{
+    switch (status) {
+    case 408:
+        return "request_timeout";
+    case 413:
+        return "body_too_large";
+    case 431:
+        return "headers_too_large";
+    case 503:
+        return "too_many_connections";
+    default:
+        return "bad_request";
+    }
+}
+
 size_t pst_refuse_body(uint16_t status, const char *why, char *buffer, size_t size)
 {
     struct pst_refusal refusal = {
-        .status = status, .type = TYPE_INVALID, .code = "bad_request", .message = why};
+        .status = status, .type = TYPE_INVALID, .code = pst_refuse_code(status), .message = why};
     struct pst_writer text = pst_writer(buffer, size);
 
-    if (status == 431)
-        refusal.code = "headers_too_large";
-    else if (status == 408)
-        refusal.code = "request_timeout";
     put_error(&text, false, &refusal);
     return text.full ? 0 : text.len;
 }

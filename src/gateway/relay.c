@@ -325,21 +325,30 @@ static size_t look_for_beginning(struct pst_request *request, const char *data, 
     return at;
 }
 
-static void watch_progress(struct pst_request *request, uint32_t events_before)
+static void measure(struct pst_request *request, uint32_t events_before)
 {
     struct pst_gateway *gateway = request->gateway;
+    struct pst_labels labels = {.pool = request->pool, .class_ = request->class_};
     uint32_t events = request->answer.data_events - events_before;
     pst_ns now = pst_loop_now(gateway->loop);
 
-    if (request->answer.kind == PST_ANSWER_EVENTS && events != 0) {
-        struct pst_labels labels = {.pool = request->pool, .class_ = request->class_};
-
-        if (events_before != 0)
-            pst_metric_observe(gateway->metrics, PST_METRIC_INTER_TOKEN, labels,
-                               (now - request->last_event) / events);
-        pst_replicas_progress(gateway, request->replica, events);
-    }
+    if (events_before != 0 && events != 0)
+        pst_metric_observe(gateway->metrics, PST_METRIC_INTER_TOKEN, labels,
+                           (now - request->last_event) / events);
     request->last_event = now;
+}
+
+/* Last of all: a step of the gate may end the request. */
+static void tell_progress(struct pst_request *request, bool first, uint32_t events)
+{
+    struct pst_gateway *gateway = request->gateway;
+    bool streams = request->answer.kind == PST_ANSWER_EVENTS;
+    uint16_t replica = request->replica;
+
+    if (first && !say_first(request))
+        return;
+    if (streams && (first || events != 0))
+        pst_replicas_progress(gateway, replica, events == 0 ? 1 : events, first);
 }
 
 static void on_body(struct pst_call *call, const char *data, size_t len)
@@ -360,10 +369,9 @@ static void on_body(struct pst_call *call, const char *data, size_t len)
     }
     for (size_t fed = at; fed < len;)
         fed += pst_answer_feed(&request->answer, data + fed, len - fed);
-    watch_progress(request, events_before);
+    measure(request, events_before);
     deliver(request, data + at, len - at);
-    if (first)
-        (void)say_first(request); /* last: it may end the request */
+    tell_progress(request, first, request->answer.data_events - events_before);
 }
 
 static enum pst_end judge_error_status(const struct pst_request *request)

@@ -1,6 +1,8 @@
 /* request.c - see request.h. */
 #include "gateway/request.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 #include "gateway/inside.h"
@@ -29,6 +31,17 @@ struct pst_request *pst_request_new(struct pst_gateway *gateway)
     pst_chain_init(&request->body);
     gateway->open++;
     return request;
+}
+
+void pst_request_peer(const struct sockaddr *peer, char buffer[PST_REQUEST_PEER_MAX])
+{
+    buffer[0] = '\0';
+    if (peer->sa_family == AF_INET)
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)peer)->sin_addr, buffer,
+                  PST_REQUEST_PEER_MAX);
+    else if (peer->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, buffer,
+                  PST_REQUEST_PEER_MAX);
 }
 
 void pst_request_name(struct pst_name *name, struct pst_slice text)

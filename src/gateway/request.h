@@ -22,6 +22,7 @@
 #include "net/server.h"
 #include "net/upstream.h"
 
+#define PST_REQUEST_PEER_MAX 48 /* an address as text */
 #define PST_REQUEST_NAME_MAX 64 /* names kept for the record are cut there */
 
 struct pst_gateway;
@@ -89,7 +90,7 @@ struct pst_request {
     struct pst_timer keepalive;
 
     struct pst_name model, tenant_name, claimed, path, replica_name, trace;
-    char peer[64];
+    char peer[PST_REQUEST_PEER_MAX];
 
     /* From here on nothing is cleared: each is set up before its use. */
     struct pst_peek peek;
@@ -101,6 +102,8 @@ struct pst_request {
 struct pst_request *pst_request_new(struct pst_gateway *gateway); /* NULL: no memory */
 /* No response is owed and no ticket lives: record it, put it back. The pointer is invalid after. */
 void pst_request_finished(struct pst_request *request);
+/* The peer's address as text; "" for what has none. */
+void pst_request_peer(const struct sockaddr *peer, char buffer[PST_REQUEST_PEER_MAX]);
 void pst_request_name(struct pst_name *name, struct pst_slice text);
 /* The gate's word: FINISH. */
 void pst_request_conclude(struct pst_request *request, const struct pst_gate_action *action);
@@ -145,6 +148,8 @@ void pst_refuse(struct pst_request *request, const struct pst_refusal *refusal);
 /* What FINISH's outcome and reason mean to a client that has seen nothing yet. */
 void pst_refuse_finished(struct pst_request *request, enum pst_outcome outcome,
                          enum pst_reason reason, uint32_t retry_after_ms);
+/* For what the server refuses by itself: a word for the status, and the body around `why`. */
+const char *pst_refuse_code(uint16_t status);
 size_t pst_refuse_body(uint16_t status, const char *why, char *buffer, size_t size);
 /* An event in a stream, in the route's own shape. Returns its length. */
 size_t pst_refuse_event(const struct pst_route *route, const char *message, const char *code,

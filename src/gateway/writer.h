@@ -45,7 +45,7 @@ static inline void pst_writer_number(struct pst_writer *text, uint64_t number)
 }
 
 static inline void pst_writer_header(struct pst_writer *text, struct pst_slice name,
-                                   struct pst_slice value)
+                                     struct pst_slice value)
 {
     pst_writer_put(text, name);
     PST_WRITER_PUT(text, ": ");

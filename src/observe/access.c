@@ -122,6 +122,8 @@ void pst_access_count(const struct pst_access *record, struct pst_refusals *refu
         .reason = record->reason,
     };
 
+    if (record->pool == PST_ACCESS_NO_POOL && record->outcome == PST_OUTCOME_DONE)
+        return; /* answered by us: a list of models is neither a ticket nor a refusal */
     if (record->refusal != NULL) {
         labels.refusal = refusal_index(refusals, record->refusal);
         pst_metric_add(metrics, PST_METRIC_REFUSED_EARLY, labels, 1);
