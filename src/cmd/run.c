@@ -113,12 +113,23 @@ static void on_signal(void *user, int signal)
     pst_run_drain_exit(run);
 }
 
+static const char *why(int rc)
+{
+    switch (rc) {
+    case PST_E_SYSTEM:
+        return strerror(errno);
+    case PST_E_NOMEM:
+        return "out of memory";
+    case PST_E_FULL:
+        return "there is no room for more";
+    default:
+        return "the configuration's numbers are out of range";
+    }
+}
+
 static int failed(const char *what, int rc)
 {
-    pst_say(PST_LOG_ERROR, "cannot %s: %s", what,
-            rc == PST_E_SYSTEM  ? strerror(errno)
-            : rc == PST_E_NOMEM ? "out of memory"
-                                : "the configuration's numbers are out of range");
+    pst_say(PST_LOG_ERROR, "cannot %s: %s", what, why(rc));
     return rc;
 }
 
@@ -170,8 +181,10 @@ static int build_surfaces(struct pst_run *run)
     };
     int rc = pst_gateway_new(&gateway, &run->gateway);
 
-    if (rc != PST_OK)
-        return failed("listen for requests", rc);
+    if (rc != PST_OK) {
+        pst_say(PST_LOG_ERROR, "%s: cannot listen for requests: %s", run->config->listen, why(rc));
+        return rc;
+    }
     return pst_observe_new(&observe, &run->observe); /* says what went wrong */
 }
 

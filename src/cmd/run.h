@@ -21,9 +21,9 @@
 struct pst_run_drain {
     enum pst_drain_phase phase;
     pst_ns grace_until, until;
-    bool exits;   /* a signal came: the process ends when the drain has */
-    bool stopped; /* the listener is closed */
-    bool past_deadline;
+    bool exits;             /* a signal came: the process ends when the drain has */
+    bool stopped;           /* the listener is closed */
+    bool over;              /* the loop was told to stop */
     pst_ns ended;           /* when the phase became ENDED */
     struct pst_timer timer; /* next change of phase */
     struct pst_later look;  /* something ended: look whether that was all */

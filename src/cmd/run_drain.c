@@ -39,6 +39,7 @@ static void end_process(struct pst_run *run)
 {
     uint32_t count = left(run);
 
+    run->drain.over = true;
     if (count > 0)
         pst_say(PST_LOG_ERROR, "drain: %u requests were cut off at the deadline", count);
     run->exit_code = count > 0 ? PST_EXIT_FAILED : PST_EXIT_OK;
@@ -90,7 +91,7 @@ static void look(struct pst_run *run)
         pst_timer_set(run->loop, &drain->timer, drain->until);
         return;
     case PST_DRAIN_ENDED:
-        if (drain->exits)
+        if (drain->exits && !drain->over)
             flush_out(run);
         return;
     case PST_DRAIN_SERVING:
