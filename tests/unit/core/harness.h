@@ -262,4 +262,12 @@ static inline bool harness_next(struct harness *h, struct pst_gate_action *ret_a
     return true;
 }
 
+/* The newest action is this one, and of no further interest. */
+static inline void harness_drop_last(struct harness *h, enum pst_gate_action_kind kind)
+{
+    assert_true(h->count > 0);
+    h->count--;
+    assert_int_equal(h->actions[(h->first + h->count) % HARNESS_ACTIONS].kind, kind);
+}
+
 #endif

@@ -8,7 +8,7 @@
  *
  *   =1         dispatched            !1  refused: queue full            ?1     expired: ttl
  *   %1         expired: no replica   #1  cancelled (closed first, if it ran)
- *   g1         dispatched by guard   W   wake                           =*8    eight, any
+ *   g1         dispatched by guard   x1  its attempt is closed         W   wake                           =*8    eight, any
  *   ,          nothing has happened that was not said
  *
  * Letters after an arrival: w wide (4 slots), L long prompt, a or b flow 1 or 2, T its own ttl of 2 s.
@@ -41,18 +41,10 @@ struct trace {
 
 static inline void trace_arrive(struct trace *t, uint8_t class_, uint32_t ticket, const char *how)
 {
-    struct pst_gate_action action;
     struct pst_gate_event event;
 
     harness_offer(&t->h, ticket, PST_POOL_NONE, class_, 1000);
-    if (t->h.count == 0) /* the head's CONTINUE is the last action, so nothing may be before it */
-        TRACE_FAIL(t, how, "no CONTINUE for %u", ticket);
-    for (uint32_t i = t->h.count; i > 0; i--) {
-        harness_next(&t->h, &action);
-        if (i == 1 && action.kind == PST_ACTION_CONTINUE)
-            break;
-        t->h.actions[(t->h.first + t->h.count++) % HARNESS_ACTIONS] = action;
-    }
+    harness_drop_last(&t->h, PST_ACTION_CONTINUE);
     event = harness_arrival(&t->h, ticket, class_);
     for (; *how != '\0' && *how != ' '; how++) {
         if (*how == 'w')
@@ -82,6 +74,9 @@ static inline void trace_expect(struct trace *t, char what, uint32_t ticket, con
         ok = action.kind == PST_ACTION_DISPATCH &&
              (ticket == UINT32_MAX || action.u.dispatch.id.index == ticket) &&
              ((action.u.dispatch.flags & PST_DISPATCH_GUARD) != 0) == (what == 'g');
+        break;
+    case 'x':
+        ok = action.kind == PST_ACTION_CLOSE && action.u.close.id.index == ticket;
         break;
     case 'W':
         ok = action.kind == PST_ACTION_WAKE;
