@@ -10,7 +10,7 @@
 #ifndef PST_REHEARSE_ENGINE_TEXT_H
 #define PST_REHEARSE_ENGINE_TEXT_H
 
-#include "rehearse/text.h"
+#include "base/text.h"
 
 #define PST_ENGINE_TOKEN_BYTES 6
 #define PST_ENGINE_ID_MAX      200

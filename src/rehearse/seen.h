@@ -7,7 +7,7 @@
 #define PST_REHEARSE_SEEN_H
 
 #include "base/slice.h"
-#include "rehearse/text.h"
+#include "base/text.h"
 
 struct pst_seen_entry;
 
