@@ -33,10 +33,13 @@ static inline bool pst_slice_equal(struct pst_slice a, struct pst_slice b)
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
 }
 
-/* ASCII case does not matter: header names, list tokens. */
+/* ASCII case does not matter: header names, list tokens. The first byte settles most of them. */
 static inline bool pst_slice_equal_nocase(struct pst_slice a, struct pst_slice b)
 {
-    return a.len == b.len && (a.len == 0 || strncasecmp(a.at, b.at, a.len) == 0);
+    if (a.len != b.len)
+        return false;
+    return a.len == 0 ||
+           (((a.at[0] ^ b.at[0]) & ~0x20) == 0 && strncasecmp(a.at, b.at, a.len) == 0);
 }
 
 #endif

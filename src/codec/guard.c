@@ -5,27 +5,34 @@
 
 #include "codec/guard_bytes.h"
 
-/* Eight bytes at once: true if one of them is a control character (below 0x20, or 0x7f). */
-static bool word_has_control(uint64_t word)
+/*
+ * Eight bytes at once: the high bit of each that is a control character (below 0x20, or 0x7f). A borrow
+ * may set bits above a true one, never below it, so the lowest is exact.
+ */
+static inline uint64_t controls_of(uint64_t word)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
     uint64_t below_space = (word - ones * 0x20) & ~word & highs;
     uint64_t flipped = word ^ (ones * 0x7f);
     uint64_t is_delete = (flipped - ones) & ~flipped & highs;
 
-    return (below_space | is_delete) != 0;
+    return below_space | is_delete;
 }
 
+/* The next control character, or `len`. */
 static size_t skip_printable(const char *bytes, size_t at, size_t len)
 {
-    uint64_t word;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t word, controls;
 
     while (len - at >= sizeof word) {
         memcpy(&word, bytes + at, sizeof word);
-        if (word_has_control(word))
-            break;
+        controls = controls_of(word);
+        if (controls != 0)
+            return at + (size_t)__builtin_ctzll(controls) / 8;
         at += sizeof word;
     }
+#endif
     while (at < len && !pst_guard_is_control(bytes[at]))
         at++;
     return at;

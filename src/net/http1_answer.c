@@ -1,5 +1,4 @@
 /* http1_answer.c - the writing side of a connection; see exchange.h. */
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -7,7 +6,7 @@
 #include "net/status.h"
 
 #define REFUSAL_BODY_BYTES 1024
-#define LINE_BYTES         32 /* a framing line: Content-Length with 20 digits, a chunk's size */
+#define LINE_BYTES         40 /* a framing line: Content-Length with 20 digits, a chunk's size */
 
 void pst_exchange_begin_answer(struct pst_exchange *x)
 {
@@ -68,21 +67,36 @@ static char *put(char *at, const char *text, size_t len)
     return at + len;
 }
 
-static size_t framing_line(const struct pst_exchange *x, uint16_t status,
-                           char line[static 2 * LINE_BYTES])
+/* Writes the number, most significant digit first; returns behind it. */
+static char *put_number(char *at, uint64_t number, unsigned base)
 {
-    static const char chunked[] = "Transfer-Encoding: chunked\r\n";
+    char digits[20];
+    size_t count = 0;
+
+    do {
+        digits[count++] = "0123456789abcdef"[number % base];
+        number /= base;
+    } while (number > 0);
+    while (count > 0)
+        *at++ = digits[--count];
+    return at;
+}
+
+static size_t framing_line(const struct pst_exchange *x, uint16_t status,
+                           char line[static LINE_BYTES])
+{
+    char *at = line;
 
     if (status == 204 || status == 304 || status / 100 == 1)
         return 0;
-    if (x->chunked) {
-        memcpy(line, chunked, sizeof chunked - 1);
-        return sizeof chunked - 1;
-    }
-    if (x->answer_length == PST_LENGTH_UNKNOWN)
+    if (x->chunked)
+        at = put(at, "Transfer-Encoding: chunked", 26);
+    else if (x->answer_length != PST_LENGTH_UNKNOWN)
+        at = put_number(put(at, "Content-Length: ", 16), x->answer_length, 10);
+    else
         return 0;
-    return (size_t)snprintf(line, 2 * LINE_BYTES, "Content-Length: %llu\r\n",
-                            (unsigned long long)x->answer_length);
+    at = put(at, "\r\n", 2);
+    return (size_t)(at - line);
 }
 
 /* Status line, headers, framing; kept in the output until the first body byte or the end. */
@@ -92,7 +106,7 @@ static void put_head(struct pst_exchange *x, uint16_t status, const struct pst_h
     static const char close_line[] = "Connection: close\r\n";
     struct pst_server *server = x->server;
     struct pst_slice reason = pst_status_reason(status);
-    char framing[2 * LINE_BYTES], *at;
+    char framing[LINE_BYTES], *at;
     size_t framing_len = framing_line(x, status, framing), i;
     size_t len = sizeof "HTTP/1.1 200 \r\n" - 1 + reason.len + framing_len + 2;
     bool dated = false;
@@ -168,11 +182,8 @@ size_t pst_exchange_write(struct pst_exchange *x, const void *data, size_t len)
     if (len == 0 || x->bodyless)
         return pst_exchange_pending(x);
     if (x->chunked) {
-        struct iovec pieces[3] = {
-            piece(line, (size_t)snprintf(line, sizeof line, "%zx\r\n", len)),
-            piece(data, len),
-            piece("\r\n", 2),
-        };
+        size_t line_len = (size_t)(put(put_number(line, len, 16), "\r\n", 2) - line);
+        struct iovec pieces[3] = {piece(line, line_len), piece(data, len), piece("\r\n", 2)};
 
         send_pieces(x, pieces, PST_COUNT_OF(pieces));
     } else {

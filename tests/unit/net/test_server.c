@@ -1,6 +1,8 @@
 /* test_server.c - what a client meets, over real sockets. */
 #include "wire.h"
 
+#include <sys/resource.h>
+
 #include "net/server.h"
 
 #define H "Host: x\r\n"
@@ -563,6 +565,30 @@ static void test_connections_max(void **state)
     wire_close(&second);
 }
 
+/* Out of descriptors: nothing is lost, accepting goes on when one is free. */
+static void test_descriptor_shortage(void **state)
+{
+    static struct wire second;
+    struct rlimit before, none;
+
+    (void)state;
+    ask("GET /now HTTP/1.1\r\n" H "\r\n");
+    WIRE_UNTIL(loop, wire_heard(&client, "now"));
+    wire_connect(&second, pst_server_port(server));
+    wire_say(&second, "GET /now HTTP/1.1\r\n" H "\r\n");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 3;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    pst_loop_turn(loop, PST_S);
+    assert_int_equal(pst_server_connections(server), 1);
+    pst_loop_turn(loop, 10 * PST_MS); /* no event of the listener while it pauses */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    wire_close(&client);
+    WIRE_UNTIL(loop, wire_heard(&second, "now"));
+    wire_close(&second);
+}
+
 static void test_free_tells_the_owner(void **state)
 {
     (void)state;
@@ -597,6 +623,7 @@ int main(void)
         TEST(test_bodyless),
         TEST(test_drain),
         TEST(test_connections_max),
+        TEST(test_descriptor_shortage),
         TEST(test_free_tells_the_owner),
     };
 
