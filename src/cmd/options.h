@@ -56,6 +56,6 @@ void pst_options_help(const struct pst_usage *usage, FILE *out);
  * From now on every read writes its command's part of the manual (troff) and returns -1, as after
  * --help: so the page has the very rows that are read. NULL: as usual.
  */
-void pst_options_divert(FILE *manual);
+void pst_options_divert(FILE *page);
 
 #endif

@@ -167,15 +167,17 @@ static void resolve_fixed(struct pst_resolver *r, struct pst_draft_pool *pool)
 static void resolve_auth(struct pst_resolver *r, struct pst_draft_pool *pool)
 {
     const char *secret = pool->own.upstream_auth;
+    static const char scheme[] = "Bearer ";
+    const size_t scheme_len = sizeof scheme - 1;
     char *value;
 
     if (secret == NULL || strchr(secret, ' ') != NULL)
         return;
-    value = pst_arena_take(r->arena, strlen(secret) + sizeof "Bearer ");
+    value = pst_arena_take(r->arena, scheme_len + strlen(secret) + 1);
     if (value == NULL)
         return;
-    strcpy(value, "Bearer ");
-    strcat(value, secret);
+    memcpy(value, scheme, scheme_len);
+    memcpy(value + scheme_len, secret, strlen(secret));
     pool->own.upstream_auth = value;
 }
 
