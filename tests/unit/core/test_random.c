@@ -78,14 +78,20 @@ static void arrival(uint32_t t)
 static void ticket_event(uint32_t t)
 {
     struct pst_gate_event event;
+    uint64_t bytes;
+    uint16_t pool;
+    uint8_t class_;
 
     switch (tickets[t].phase) {
     case PHASE_NONE:
         tickets[t].phase = PHASE_READING;
         tickets[t].first = false;
         offered++;
-        harness_offer(&h, t, below(2) ? PST_POOL_NONE : (uint16_t)below(2), (uint8_t)below(3),
-                      below(3) == 0 ? UINT64_MAX : below(3000000));
+        pool =
+            below(2) ? PST_POOL_NONE : (uint16_t)below(2); /* one draw a line: compilers differ */
+        class_ = (uint8_t)below(3);
+        bytes = below(3) == 0 ? UINT64_MAX : below(3000000);
+        harness_offer(&h, t, pool, class_, bytes);
         break;
     case PHASE_READING:
         if (below(3) == 0) {
