@@ -1,8 +1,11 @@
 /* fd.c - see fd.h. */
 #include "base/fd.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 uint64_t pst_fd_limit_raise(void)
 {
@@ -22,4 +25,16 @@ uint64_t pst_fd_limit_raise(void)
 void pst_fd_ignore_sigpipe(void)
 {
     signal(SIGPIPE, SIG_IGN);
+}
+
+void pst_fd_tune_tcp(int fd)
+{
+    static const int on = 1, idle_s = 30, interval_s = 10, probes = 3;
+
+    /* None of these can fail on a TCP socket, and all can be done without. */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }

@@ -12,4 +12,10 @@ uint64_t pst_fd_limit_raise(void);
 /* A reader that went away is an error of write(), not a signal. Once per process. */
 void pst_fd_ignore_sigpipe(void);
 
+/*
+ * TCP: small writes go out at once, and a peer whose machine vanished is noticed within a minute. Sockets
+ * accepted from `fd` inherit it.
+ */
+void pst_fd_tune_tcp(int fd);
+
 #endif

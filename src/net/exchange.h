@@ -50,7 +50,7 @@ struct pst_exchange {
     uint64_t answer_length; /* promised; PST_LENGTH_UNKNOWN */
     uint64_t answer_sent;   /* body bytes written so far; once lingering: bytes dropped */
     pst_ns active_at;       /* last progress of what `state` waits for */
-    pst_ns sent_at;         /* last progress of the output */
+    pst_ns sent_at;         /* last progress of the output; once lingering: since when */
     struct pst_address peer;
     uint8_t state; /* enum pst_exchange_state */
     uint8_t version_minor;

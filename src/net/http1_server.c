@@ -8,6 +8,7 @@
 #include "net/exchange.h"
 
 #define LINGER_SILENCE   (2 * PST_S)
+#define LINGER_TOTAL     (30 * PST_S)
 #define LINGER_BYTES_MAX ((uint64_t)64 * 1024 * 1024)
 #define INPUT_BYTES_MIN  ((size_t)2048)
 
@@ -66,7 +67,9 @@ static pst_ns input_deadline(const struct pst_exchange *x)
     case PST_EXCHANGE_OPEN:
         return wants_bytes(x) ? after(x->active_at, config->body_timeout) : PST_NEVER;
     case PST_EXCHANGE_LINGER:
-        return after(x->active_at, LINGER_SILENCE);
+        return x->active_at + LINGER_SILENCE < x->sent_at + LINGER_TOTAL
+                   ? x->active_at + LINGER_SILENCE
+                   : x->sent_at + LINGER_TOTAL;
     case PST_EXCHANGE_FLUSHING:
     case PST_EXCHANGE_CLOSED:
     case PST_EXCHANGE_STATE_COUNT:
@@ -432,7 +435,7 @@ static void linger(struct pst_exchange *x)
     shutdown(x->io.fd, SHUT_WR);
     x->state = PST_EXCHANGE_LINGER;
     x->answer_sent = 0;
-    x->active_at = now_of(x);
+    x->active_at = x->sent_at = now_of(x);
     free(x->input.bytes);
     x->input = (struct pst_leftover){0};
     pst_exchange_want(x);

@@ -2,11 +2,11 @@
 #include "net/listener.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 
 #define BACKLOG        4096
@@ -76,8 +76,7 @@ static int open_socket(const struct pst_address *address)
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    /* Accepted sockets inherit this. */
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    pst_fd_tune_tcp(fd);
     if (family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
     if (bind(fd, &address->u.any, address->len) != 0 || listen(fd, BACKLOG) != 0) {

@@ -2,13 +2,13 @@
 #include "net/upstream.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "net/upstream_connection.h"
 
 #define HEAD_BYTES_MIN 1024
@@ -174,12 +174,11 @@ void pst_upstream_close(struct pst_upstream_connection *c)
 int pst_upstream_connect(struct pst_upstream_connection *c)
 {
     const struct pst_address *address = &c->upstream->addresses[c->address];
-    int one = 1,
-        fd = socket(address->u.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(address->u.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return PST_E_SYSTEM;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    pst_fd_tune_tcp(fd);
     if (c->io.fd >= 0) { /* a next try */
         pst_io_remove(&c->io);
         close(c->io.fd);

@@ -13,6 +13,7 @@ static struct {
     int heads, ends, gone, drained, refused;
     uint16_t refused_status;
     size_t body_bytes;
+    bool step_by_step; /* stop reading after every piece */
     char body[256];
 } seen;
 
@@ -47,10 +48,11 @@ static void on_head(struct pst_exchange *x, const struct pst_head *head)
 
 static void on_body(struct pst_exchange *x, const char *data, size_t len)
 {
-    (void)x;
     if (seen.body_bytes + len < sizeof seen.body)
         memcpy(seen.body + seen.body_bytes, data, len);
     seen.body_bytes += len;
+    if (seen.step_by_step)
+        pst_exchange_read(x, false);
 }
 
 static void on_body_end(struct pst_exchange *x)
@@ -392,6 +394,35 @@ static void test_refusal_keeps_the_connection(void **state)
     assert_int_equal(seen.heads, 2);
 }
 
+/* Nothing of a body comes while its owner does not want it, and all of it in the end. */
+static void test_body_is_held_back(void **state)
+{
+    size_t sent = 0, total = (size_t)4 << 20, before;
+
+    (void)state;
+    seen.step_by_step = true;
+    ask("POST / HTTP/1.1\r\n" H "Content-Length: 4194304\r\n\r\n");
+    WIRE_UNTIL(loop, seen.heads == 1);
+    while (seen.ends == 0) {
+        size_t left = total - sent;
+        ssize_t n = send(client.fd, big, left < sizeof big ? left : sizeof big,
+                         MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        sent += n > 0 ? (size_t)n : 0;
+        before = seen.body_bytes;
+        pst_loop_turn(loop, PST_MS);
+        pst_loop_turn(loop, 0);
+        if (seen.ends == 0 && seen.body_bytes > before) {
+            before = seen.body_bytes;
+            pst_loop_turn(loop, 0);
+            assert_int_equal(seen.body_bytes, before);
+            pst_exchange_read(seen.x, true);
+        }
+    }
+    assert_int_equal(seen.body_bytes, total);
+    WIRE_UNTIL(loop, wire_heard(&client, "done"));
+}
+
 /* B019: what the client does not read is bounded by what the owner writes; it goes on when drained. */
 static void test_back_pressure(void **state)
 {
@@ -615,6 +646,7 @@ int main(void)
         TEST(test_big_heads),
         TEST(test_lingers_after_an_early_answer),
         TEST(test_refusal_keeps_the_connection),
+        TEST(test_body_is_held_back),
         TEST(test_back_pressure),
         TEST(test_write_stall),
         TEST(test_time_outs),
