@@ -349,7 +349,7 @@ static void readable(struct pst_exchange *x)
         pst_io_want(&x->io, x->io.events & ~(uint32_t)EPOLLIN);
         return;
     }
-    if (x->state == PST_EXCHANGE_OPEN && x->input.len > 0) {
+    if (x->input.len > 0 && (x->state == PST_EXCHANGE_OPEN || x->later.queued)) {
         take_leftover(x); /* what lies in the socket comes after it, in the next turn */
         return;
     }
