@@ -36,7 +36,7 @@ static const struct row {
     {"reused connections, then refused", "3 R0 R1 R2 +10 x", true},
     {"error events alone may be the prompts' fault", "2 e0 e1", false},
     {"error events, then unhealthy", "2 e0 e1 +20 F", true},
-    {"a byte in the same turn was under way", "3 r0 f1 r1 r2", true},
+    {"a byte in the same turn was under way", "2 r0 f1 r1", true},
     {"a byte later is a sign of life", "3 f1 r0 +60 p r1 r2", true},
     {"and the failures before it are forgiven", "2 f1 r0 +60 p r1", false},
     {"one ended well", "2 r0 +60 d1", false},
@@ -207,6 +207,49 @@ static void a_crash_counts_once(void **state)
     play(&w, "3 r0 r1 r2 +10 C");
     for (uint32_t t = 0; t < 3; t++)
         assert_int_equal(w.tickets[t].crashes, 1);
+    world_end(&w);
+}
+
+/* A crash counts once for a body, however many tickets carried it. */
+static void a_body_counts_once(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_start(&w);
+    world_up(&w, 2);
+    for (uint32_t t = 0; t < 3; t++) {
+        assert_true(world_admit(&w, t, 77));
+        pst_fleet_take(w.fleet, t, &w.tickets[t], 0, PST_MS, w.now);
+    }
+    play(&w, "r0 r1 r2");
+    assert_true(world_admit(&w, 9, 77));
+    assert_int_equal(w.tickets[9].crashes, 1);
+    world_end(&w);
+}
+
+/* While it may have crashed, nothing new is sent there to be blamed; after a crash, one at first. */
+static void doubt_and_caution(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_start(&w);
+    world_up(&w, 1);
+    play(&w, "1 r0");
+    assert_true(world_admit(&w, 8, 8));
+    assert_int_equal(world_go(&w, 8), PST_REPLICA_ALL);
+    play(&w, "+5 O");
+    assert_int_equal(world_go(&w, 8), 0);
+    world_first(&w, 8);
+    assert_int_equal(world_view(&w, 0).slots, 12);
+
+    play(&w, "C");
+    world_live(&w, PST_S, 1, PST_PROBE_OK, PST_PROBE_OK);
+    assert_int_equal(w.state[0], PST_REPLICA_READY);
+    assert_int_equal(world_view(&w, 0).slots, 1);
     world_end(&w);
 }
 
@@ -404,6 +447,8 @@ int main(void)
         cmocka_unit_test(a_stale_connection_is_not_held),
         cmocka_unit_test(a_crash_costs_nothing),
         cmocka_unit_test(a_crash_counts_once),
+        cmocka_unit_test(a_body_counts_once),
+        cmocka_unit_test(doubt_and_caution),
         cmocka_unit_test(suspects_go_one_at_a_time),
         cmocka_unit_test(bodies_are_remembered),
         cmocka_unit_test(one_poisonous_prompt_beside_47),

@@ -32,6 +32,23 @@ static void least_work_first(void **state)
     world_end(&w);
 }
 
+/* Of equals, the one that had work longest ago. */
+static void the_idle_take_turns(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_start(&w);
+    world_up(&w, 3);
+    for (uint32_t n = 0; n < 9; n++) {
+        assert_true(world_admit(&w, 0, 1));
+        assert_int_equal(world_go(&w, 0), n % 3);
+        world_finish(&w, 0, PST_END_DONE);
+    }
+    world_end(&w);
+}
+
 /* Outstanding work decides, not the number of tickets, and by slot where slots differ. */
 static void work_is_what_counts(void **state)
 {
@@ -249,7 +266,7 @@ static void a_closed_place_lags(void **state)
     for (uint32_t n = 0; n < 1000; n++) {
         world_put(&w, 0, 0);
         pst_fleet_release(w.fleet, 0, &w.tickets[0], false, w.now);
-        if (n % 2 == 1)
+        if (n % 100 == 99)
             world_pass(&w, 41 * PST_MS);
         world_poll(&w);
     }
@@ -396,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(least_work_first),
+        cmocka_unit_test(the_idle_take_turns),
         cmocka_unit_test(work_is_what_counts),
         cmocka_unit_test(the_silent_weigh_more),
         cmocka_unit_test(affinity_is_bounded),
