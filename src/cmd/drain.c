@@ -20,6 +20,7 @@
 struct drain {
     const char *admin, *token_file, *replica;
     pst_ns deadline, grace;
+    bool json;
     char token[TOKEN_MAX];
     struct pst_loop *loop;
     int exit_code;
@@ -138,10 +139,11 @@ static void on_done(void *user, const struct pst_fetch_result *result)
 {
     struct drain *drain = user;
 
-    drain->exit_code = PST_EXIT_FAILED;
-    if (result->status == 200) {
+    drain->exit_code = result->status == 200 ? PST_EXIT_OK : PST_EXIT_FAILED;
+    if (drain->json && result->status != 0) {
+        fputs(result->body.at, stdout); /* what the gateway says is JSON */
+    } else if (result->status == 200) {
         puts("drained");
-        drain->exit_code = PST_EXIT_OK;
     } else if (result->status == 409) {
         say_left(result->body.at);
     } else if (result->status != 0) {
@@ -221,6 +223,10 @@ int pst_cmd_drain(int argc, char **argv)
          .value = &drain.grace,
          .argument = "DURATION",
          .help = "How long new requests are still served (the gateway's `drain.grace`)."},
+        {.name = "json",
+         .kind = PST_OPTION_FLAG,
+         .value = &drain.json,
+         .help = "The gateway's answer as JSON: drained, left; or error."},
     };
     const struct pst_usage usage = {
         .command = "drain",

@@ -24,7 +24,8 @@ struct pst_run_drain {
     bool exits;             /* a signal came: the process ends when the drain has */
     bool stopped;           /* the listener is closed */
     bool over;              /* the loop was told to stop */
-    pst_ns ended;           /* when the phase became ENDED */
+    bool cut;               /* the deadline ended it, with something left */
+    pst_ns flush_until;     /* the exit waits so long for last bytes; 0: not yet */
     struct pst_timer timer; /* next change of phase */
     struct pst_later look;  /* something ended: look whether that was all */
 };

@@ -38,32 +38,36 @@ static void stop_listening(struct pst_run *run)
 static void end_process(struct pst_run *run)
 {
     uint32_t count = left(run);
+    bool failed = run->drain.cut && count > 0;
 
     run->drain.over = true;
-    if (count > 0)
+    if (failed)
         pst_say(PST_LOG_ERROR, "drain: %u requests were cut off at the deadline", count);
-    run->exit_code = count > 0 ? PST_EXIT_FAILED : PST_EXIT_OK;
+    run->exit_code = failed ? PST_EXIT_FAILED : PST_EXIT_OK;
     pst_loop_stop(run->loop);
 }
 
-/* Ended, and a signal asked for the exit: as soon as the last bytes have left. */
+/* Ended, and a signal asked for the exit: as soon as the last bytes, refusals included, have left. */
 static void flush_out(struct pst_run *run)
 {
+    struct pst_run_drain *drain = &run->drain;
     pst_ns now = pst_loop_now(run->loop);
+    bool cut = drain->cut && left(run) > 0;
 
     stop_listening(run);
-    if (left(run) > 0 || pst_gateway_connections(run->gateway) == 0 ||
-        now >= run->drain.ended + FLUSH_MAX)
+    if (drain->flush_until == 0)
+        drain->flush_until = now + FLUSH_MAX;
+    if (cut || pst_gateway_connections(run->gateway) == 0 || now >= drain->flush_until)
         end_process(run);
     else
-        pst_timer_set(run->loop, &run->drain.timer, now + FLUSH_LOOK_EVERY);
+        pst_timer_set(run->loop, &drain->timer, now + FLUSH_LOOK_EVERY);
 }
 
 static void set_phase(struct pst_run *run, enum pst_drain_phase phase)
 {
     run->drain.phase = phase;
     if (phase == PST_DRAIN_ENDED) {
-        run->drain.ended = pst_loop_now(run->loop);
+        run->drain.cut = left(run) > 0;
         pst_say(PST_LOG_INFO, "drain: ended with %u requests left", left(run));
     }
     pst_observe_drain_changed(run->observe);

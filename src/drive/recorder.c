@@ -41,6 +41,36 @@ static void flush(struct pst_recorder *recorder)
     recorder->len = 0;
 }
 
+/* The recording that a failed assertion must not lose, and who else wants to know of it. */
+static struct pst_recorder *on_crash;
+static void (*next_hook)(const char *condition, const char *file, int line);
+
+static void write_before_crash(const char *condition, const char *file, int line)
+{
+    struct pst_recorder *recorder = on_crash;
+
+    on_crash = NULL; /* should writing fail by an assertion, too */
+    if (recorder != NULL)
+        flush(recorder);
+    if (next_hook != NULL)
+        next_hook(condition, file, line);
+}
+
+static void watch(struct pst_recorder *recorder)
+{
+    PST_ASSERT(on_crash == NULL);
+    on_crash = recorder;
+    next_hook = pst_assert_hook;
+    pst_assert_hook = write_before_crash;
+}
+
+static void unwatch(void)
+{
+    on_crash = NULL;
+    if (pst_assert_hook == write_before_crash)
+        pst_assert_hook = next_hook;
+}
+
 /* The payload's place in the buffer; frame_end() tells how much of it was used. */
 static uint8_t *frame_begin(struct pst_recorder *recorder)
 {
@@ -81,6 +111,7 @@ int pst_recorder_new(const char *path, struct pst_recorder **ret_recorder)
     memcpy(recorder->buffer, PST_RECORDER_MAGIC, recorder->len);
     memcpy(recorder->buffer + recorder->len, &digest, sizeof digest);
     recorder->len += sizeof digest;
+    watch(recorder);
     *ret_recorder = recorder;
     return PST_OK;
 
@@ -96,6 +127,7 @@ void pst_recorder_free(struct pst_recorder *recorder)
 
     if (recorder == NULL)
         return;
+    unwatch();
     at = frame_begin(recorder);
     memcpy(at, &recorder->events, 8);
     memcpy(at + 8, &recorder->actions, 8);

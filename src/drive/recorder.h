@@ -9,7 +9,8 @@
  * event, 'A' action, and 'Z' (counts) when the recording was ended in good order.
  *
  * Guarantee: recording never stops the service. A write that fails ends the recording with one message;
- * what was written stays usable. Bytes leave in writes of about 256 KiB, or once a second.
+ * what was written stays usable. Bytes leave in writes of about 256 KiB, or once a second; a failed
+ * assertion writes what has waited first, so that the event that caused it is there.
  */
 #ifndef PST_DRIVE_RECORDER_H
 #define PST_DRIVE_RECORDER_H
@@ -25,7 +26,7 @@
 
 struct pst_recorder;
 
-/* Creates or empties the file. PST_E_SYSTEM (errno) or PST_E_NOMEM. */
+/* One in a process at a time. Creates or empties the file. PST_E_SYSTEM (errno) or PST_E_NOMEM. */
 int pst_recorder_new(const char *path, struct pst_recorder **ret_recorder);
 void pst_recorder_free(struct pst_recorder *recorder); /* ends the file; takes NULL */
 

@@ -66,12 +66,18 @@ static bool find_same(const struct pst_registry *registry, uint16_t pool, const 
     return false;
 }
 
+bool pst_registry_replica_is_named(const struct pst_registry *registry, uint16_t replica,
+                                   pst_ns now)
+{
+    const struct pst_registry_replica *named = &registry->replicas[replica];
+
+    return named->url != NULL && (named->present || now < named->left + INDEX_RESTS);
+}
+
 static bool find_free(const struct pst_registry *registry, pst_ns now, uint16_t *ret_replica)
 {
     for (uint16_t i = 0; i < PST_REPLICAS_MAX; i++) {
-        const struct pst_registry_replica *replica = &registry->replicas[i];
-
-        if (replica->url == NULL || (!replica->present && now >= replica->left + INDEX_RESTS)) {
+        if (!pst_registry_replica_is_named(registry, i, now)) {
             *ret_replica = i;
             return true;
         }

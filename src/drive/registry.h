@@ -36,6 +36,9 @@ int pst_registry_class(struct pst_registry *registry, const char *name);
 int pst_registry_replica_add(struct pst_registry *registry, uint16_t pool, const char *url,
                              pst_ns now, uint16_t *ret_replica);
 void pst_registry_replica_remove(struct pst_registry *registry, uint16_t replica, pst_ns now);
+/* True while the index stands for this replica: it is here, or left less than 10 minutes ago. */
+bool pst_registry_replica_is_named(const struct pst_registry *registry, uint16_t replica,
+                                   pst_ns now);
 bool pst_registry_replica_find(const struct pst_registry *registry, const char *url,
                                uint16_t *ret_replica);
 

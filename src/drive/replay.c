@@ -16,6 +16,7 @@ struct frame {
 
 struct replay {
     FILE *file;
+    struct pst_gate_config config; /* in force */
     struct pst_gate *gate;
     struct pst_gate_event event; /* the last one stepped */
     struct frame frame;
@@ -125,15 +126,85 @@ static int step_config(struct replay *r)
     if (!pst_layout_read_config(r->frame.bytes, r->frame.len, &config))
         return wrong(r, PST_E_SYNTAX, "a configuration frame cannot be read");
     rc = r->gate == NULL ? pst_gate_new(&config, &r->gate) : pst_gate_reconfigure(r->gate, &config);
-    return rc == PST_OK ? PST_OK : wrong(r, rc, "the gate refuses the recorded configuration");
+    if (rc != PST_OK)
+        return wrong(r, rc, "the gate refuses the recorded configuration");
+    r->config = config;
+    return PST_OK;
+}
+
+static bool ticket_exists(const struct replay *r, struct pst_ticket_id id)
+{
+    return id.index < r->config.tickets_max;
+}
+
+static bool pool_exists(const struct replay *r, uint16_t pool, uint8_t class_)
+{
+    return pool < r->config.pools_count && class_ < r->config.classes_count;
+}
+
+static bool replica_exists(const struct replay *r, uint16_t replica)
+{
+    return replica < r->config.replicas_max;
+}
+
+/* The gate trusts its driver; a file is a stranger. What it says must at least exist. */
+static bool is_possible(const struct replay *r, const struct pst_gate_event *event)
+{
+    if (event->now < r->event.now)
+        return false;
+    switch ((enum pst_gate_event_kind)event->kind) {
+    case PST_EVENT_OFFER:
+        return ticket_exists(r, event->u.offer.id) &&
+               (event->u.offer.pool == PST_POOL_NONE ||
+                pool_exists(r, event->u.offer.pool, event->u.offer.class_));
+    case PST_EVENT_HELD:
+        return ticket_exists(r, event->u.held.id);
+    case PST_EVENT_ARRIVE:
+        return ticket_exists(r, event->u.arrive.id) &&
+               pool_exists(r, event->u.arrive.pool, event->u.arrive.class_) &&
+               event->u.arrive.type < PST_TYPES_MAX && event->u.arrive.sequences > 0;
+    case PST_EVENT_CANCEL:
+        return ticket_exists(r, event->u.cancel.id);
+    case PST_EVENT_FIRST:
+        return ticket_exists(r, event->u.first.id);
+    case PST_EVENT_END:
+        return ticket_exists(r, event->u.end.id) && event->u.end.kind < PST_END_COUNT;
+    case PST_EVENT_REPLICA:
+        return replica_exists(r, event->u.replica.replica) &&
+               event->u.replica.pool < r->config.pools_count &&
+               event->u.replica.state < PST_REPLICA_STATE_COUNT &&
+               event->u.replica.cause < PST_CAUSE_COUNT;
+    case PST_EVENT_PROBE:
+        return replica_exists(r, event->u.probe.replica) &&
+               event->u.probe.probe < PST_PROBE_COUNT &&
+               event->u.probe.result < PST_PROBE_RESULT_COUNT;
+    case PST_EVENT_SLOTS:
+        return replica_exists(r, event->u.slots.replica) &&
+               event->u.slots.source < PST_SLOTS_SOURCE_COUNT;
+    case PST_EVENT_PROGRESS:
+        return replica_exists(r, event->u.progress.replica);
+    case PST_EVENT_DRAIN:
+        return event->u.drain.replica == PST_REPLICA_ALL ||
+               replica_exists(r, event->u.drain.replica);
+    case PST_EVENT_UNDRAIN:
+        return event->u.undrain.replica == PST_REPLICA_ALL ||
+               replica_exists(r, event->u.undrain.replica);
+    case PST_EVENT_TIME:
+    case PST_EVENT_COUNT:
+        break;
+    }
+    return event->kind == PST_EVENT_TIME;
 }
 
 static int step_event(struct replay *r)
 {
+    struct pst_gate_event event;
+
     if (r->gate == NULL)
         return wrong(r, PST_E_SYNTAX, "an event comes before the configuration");
-    if (!pst_layout_read_event(r->frame.bytes, r->frame.len, &r->event))
+    if (!pst_layout_read_event(r->frame.bytes, r->frame.len, &event) || !is_possible(r, &event))
         return wrong(r, PST_E_SYNTAX, "an event frame cannot be read");
+    r->event = event;
     r->result.events++;
     pst_gate_step(r->gate, &r->event);
     return PST_OK;

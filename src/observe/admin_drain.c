@@ -19,12 +19,12 @@ const char *pst_drain_phase_name(enum pst_drain_phase phase)
     return names[phase];
 }
 
-static void answer_left(struct pst_exchange *x, uint32_t left)
+static void answer_left(struct pst_exchange *x, bool drained, uint32_t left)
 {
     struct pst_text text = {NULL, 0, 0, false};
 
-    pst_text_print(&text, "{\"drained\":%s,\"left\":%u}\n", left == 0 ? "true" : "false", left);
-    pst_reply_text(x, left == 0 ? 200 : 409, PST_TYPE_JSON, &text);
+    pst_text_print(&text, "{\"drained\":%s,\"left\":%u}\n", drained ? "true" : "false", left);
+    pst_reply_text(x, drained ? 200 : 409, PST_TYPE_JSON, &text);
 }
 
 static void waiter_free(struct pst_admin_waiter *waiter)
@@ -43,12 +43,12 @@ static void on_gone(struct pst_admin_held *held)
     waiter_free((struct pst_admin_waiter *)held);
 }
 
-static void waiter_answer(struct pst_admin_waiter *waiter, uint32_t left)
+static void waiter_answer(struct pst_admin_waiter *waiter, bool drained, uint32_t left)
 {
     struct pst_exchange *x = waiter->held.x;
 
     waiter_free(waiter);
-    answer_left(x, left);
+    answer_left(x, drained, left);
 }
 
 static uint32_t replica_left(const struct pst_admin *admin, uint16_t replica)
@@ -64,7 +64,9 @@ static void on_deadline(struct pst_timer *timer)
     struct pst_admin_waiter *waiter =
         (struct pst_admin_waiter *)((char *)timer - offsetof(struct pst_admin_waiter, timer));
 
-    waiter_answer(waiter, replica_left(waiter->admin, waiter->replica));
+    uint32_t left = replica_left(waiter->admin, waiter->replica);
+
+    waiter_answer(waiter, left == 0, left);
 }
 
 static void wait_for(const struct pst_admin_ask *ask, uint16_t replica, pst_ns until)
@@ -88,20 +90,20 @@ static void wait_for(const struct pst_admin_ask *ask, uint16_t replica, pst_ns u
 }
 
 /* Answers all who wait for this. Answering takes a waiter out of the list. */
-static void answer_waiters(struct pst_admin *admin, uint16_t replica, uint32_t left)
+static void answer_waiters(struct pst_admin *admin, uint16_t replica, bool drained, uint32_t left)
 {
     struct pst_admin_waiter *next;
 
     for (struct pst_admin_waiter *waiter = admin->waiters; waiter != NULL; waiter = next) {
         next = waiter->next;
         if (waiter->replica == replica)
-            waiter_answer(waiter, left);
+            waiter_answer(waiter, drained, left);
     }
 }
 
 void pst_admin_replica_drained(struct pst_admin *admin, uint16_t replica, uint32_t left)
 {
-    answer_waiters(admin, replica, left);
+    answer_waiters(admin, replica, left == 0, left);
 }
 
 void pst_admin_drain_changed(struct pst_admin *admin)
@@ -118,7 +120,7 @@ void pst_admin_drain_changed(struct pst_admin *admin)
     pst_line_number(&line, "left", status.left);
     pst_admin_publish(admin, "drain", pst_line_end(&line));
     if (status.phase == PST_DRAIN_ENDED)
-        answer_waiters(admin, PST_REPLICA_ALL, status.left);
+        answer_waiters(admin, PST_REPLICA_ALL, status.left == 0, status.left);
 }
 
 void pst_admin_waiters_end(struct pst_admin *admin)
@@ -164,7 +166,7 @@ void pst_admin_drain(const struct pst_admin_ask *ask)
     view->program->drain(view->user, grace, deadline);
     view->program->drain_status(view->user, &status);
     if (status.phase == PST_DRAIN_ENDED)
-        answer_left(ask->x, status.left);
+        answer_left(ask->x, status.left == 0, status.left);
     else
         wait_for(ask, PST_REPLICA_ALL, PST_NEVER); /* the drain has its own deadline */
 }
@@ -210,7 +212,7 @@ void pst_admin_replica_drain(const struct pst_admin_ask *ask)
         pst_drive_event(view->drive, &event);
     }
     if (replica_left(ask->admin, replica) == 0)
-        answer_left(ask->x, 0);
+        answer_left(ask->x, true, 0);
     else
         wait_for(ask, replica, now + deadline);
 }
@@ -225,5 +227,6 @@ void pst_admin_replica_undrain(const struct pst_admin_ask *ask)
     event.now = pst_loop_now(ask->admin->view->loop);
     event.u.undrain.replica = replica;
     pst_drive_event(ask->admin->view->drive, &event);
+    answer_waiters(ask->admin, replica, false, replica_left(ask->admin, replica));
     pst_reply(ask->x, 200, PST_TYPE_JSON, PST_SLICE("{\"draining\":false}\n"));
 }

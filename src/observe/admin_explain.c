@@ -31,7 +31,7 @@ static void write_seconds(struct pst_text *text, pst_ns ns)
         pst_text_slice(text, PST_SLICE("unknown (nothing serves it)"));
     else
         pst_text_print(text, "%llu.%03llu s", (unsigned long long)(ns / PST_S),
-                        (unsigned long long)(ns % PST_S / PST_MS));
+                       (unsigned long long)(ns % PST_S / PST_MS));
 }
 
 static void write_bound(struct pst_text *text, const struct bound *bound)
@@ -45,11 +45,11 @@ static void write_bound(struct pst_text *text, const struct bound *bound)
         write_seconds(text, bound->of);
     } else {
         pst_text_print(text, "%llu of %llu", (unsigned long long)bound->used,
-                        (unsigned long long)bound->of);
+                       (unsigned long long)bound->of);
     }
     if (ppm != UINT64_MAX)
         pst_text_print(text, " (%llu.%llu %%)", (unsigned long long)(ppm / 10000),
-                        (unsigned long long)(ppm % 10000 / 1000));
+                       (unsigned long long)(ppm % 10000 / 1000));
     pst_text_slice(text, PST_SLICE("\n"));
 }
 
@@ -98,9 +98,9 @@ static void write_class(struct pst_text *text, const struct pool_now *at, uint8_
     pst_gate_class_view(pst_drive_gate(at->view->drive), at->pool, class_,
                         pst_loop_now(at->view->loop), &now);
     pst_text_print(text, "\n  class %s: %u waiting (%u short, %u mid, %u long), %u in flight\n",
-                    at->view->registry->classes[class_], queued_of(&now),
-                    now.queued[PST_LENGTH_SHORT], now.queued[PST_LENGTH_MID],
-                    now.queued[PST_LENGTH_LONG], now.inflight);
+                   at->view->registry->classes[class_], queued_of(&now),
+                   now.queued[PST_LENGTH_SHORT], now.queued[PST_LENGTH_MID],
+                   now.queued[PST_LENGTH_LONG], now.inflight);
     pst_text_slice(text, PST_SLICE("    backlog (its work and all above it, by the drain rate): "));
     write_seconds(text, now.backlog);
     pst_text_slice(text, PST_SLICE("\n    a request that joined now would wait: "));
@@ -108,7 +108,7 @@ static void write_class(struct pst_text *text, const struct pool_now *at, uint8_
     pst_text_slice(text, PST_SLICE("\n    its oldest has waited: "));
     write_seconds(text, now.oldest);
     pst_text_print(text, "\n    slots kept free of it for the classes above: %u\n",
-                    now.reserved_slots);
+                   now.reserved_slots);
     write_bounds(text, at, class_, &now);
 }
 
@@ -134,15 +134,15 @@ static void write_pool(struct pst_text *text, const struct pst_view *view, uint1
     pst_gate_counters(pst_drive_gate(view->drive), &at.counters);
     at.tokens = tokens_queued(&at);
     pst_text_print(text, "pool %s (policy %s)\n", view->registry->pools[pool],
-                    at.config->pools[pool].policy == PST_POLICY_FIXED ? "fixed" : "adaptive");
+                   at.config->pools[pool].policy == PST_POLICY_FIXED ? "fixed" : "adaptive");
     pst_text_print(text, "  drained by %u ready replicas with %u slots, %u of them in use\n",
-                    at.gate.replicas[PST_REPLICA_READY], at.gate.slots, at.gate.inflight);
+                   at.gate.replicas[PST_REPLICA_READY], at.gate.slots, at.gate.inflight);
     pst_text_print(text, "  on the way: %u starting, %u loading; suspect: %u; draining: %u\n",
-                    at.gate.replicas[PST_REPLICA_STARTING], at.gate.replicas[PST_REPLICA_LOADING],
-                    at.gate.replicas[PST_REPLICA_SUSPECT], at.gate.replicas[PST_REPLICA_DRAINING]);
+                   at.gate.replicas[PST_REPLICA_STARTING], at.gate.replicas[PST_REPLICA_LOADING],
+                   at.gate.replicas[PST_REPLICA_SUSPECT], at.gate.replicas[PST_REPLICA_DRAINING]);
     if (at.gate.waiting_no_replica > 0)
         pst_text_print(text, "  waiting because no replica is ready: %u\n",
-                        at.gate.waiting_no_replica);
+                       at.gate.waiting_no_replica);
     for (uint8_t class_ = 0; class_ < view->registry->classes_count; class_++)
         write_class(text, &at, class_);
     pst_text_slice(text, PST_SLICE("\n"));

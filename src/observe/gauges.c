@@ -42,7 +42,7 @@ void pst_gauges_read(const struct pst_view *view)
         for (uint8_t class_ = 0; class_ < registry->classes_count; class_++)
             read_class(view, pool, class_);
     for (uint16_t replica = 0; replica < PST_REPLICAS_MAX; replica++)
-        if (registry->replicas[replica].url != NULL)
+        if (pst_registry_replica_is_named(registry, replica, pst_loop_now(view->loop)))
             read_replica(view, replica);
 
     pst_gate_counters(pst_drive_gate(view->drive), &counters);

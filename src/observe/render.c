@@ -55,7 +55,8 @@ static bool exists(const struct pst_view *view, uint32_t has, struct pst_labels 
         return false;
     if ((has & PST_LABEL_REFUSAL) != 0 && view->refusals->names[labels.refusal] == NULL)
         return false;
-    return (has & PST_LABEL_REPLICA) == 0 || registry->replicas[labels.replica].url != NULL;
+    return (has & PST_LABEL_REPLICA) == 0 ||
+           pst_registry_replica_is_named(registry, labels.replica, pst_loop_now(view->loop));
 }
 
 /* True: listed only once it counted something. */

@@ -78,6 +78,8 @@ static void an_index_rests_for_ten_minutes(void **state)
                                                   5 * PST_S + rows[i].after, &index),
                          PST_OK);
         assert_int_equal(index == gone, rows[i].same_index);
+        if (!rows[i].same_index)
+            assert_true(pst_registry_replica_is_named(&registry, gone, 5 * PST_S + rows[i].after));
         pst_registry_done(&registry);
     }
 }

@@ -8,6 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 #include <cmocka.h>
 
 #include "drive/recorder.h"
@@ -279,6 +283,73 @@ static void a_full_disk_ends_the_recording_and_nothing_else(void **state)
     assert_int_equal(pst_recorder_new("/nonexistent/recording", &recorder), PST_E_SYSTEM);
 }
 
+static void a_failed_assertion_leaves_its_event_in_the_file(void **state)
+{
+    struct pst_gate_config config = small_config(32);
+    const struct pst_gate_event event = {.now = 9 * PST_S, .kind = PST_EVENT_TIME};
+    struct pst_replay_result result;
+    char path[] = "/tmp/pst-replay-XXXXXX";
+    int fd = mkstemp(path), status;
+    const char *why;
+    pid_t child;
+
+    (void)state;
+    assert_true(fd >= 0);
+    (void)close(fd);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct pst_recorder *recorder;
+
+        (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        (void)signal(SIGILL, SIG_DFL);
+        if (pst_recorder_new(path, &recorder) != PST_OK)
+            _exit(1);
+        pst_recorder_config(recorder, &config);
+        pst_recorder_event(recorder, &event);
+        PST_ASSERT(recorder == NULL);
+        _exit(2);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_false(WIFEXITED(status) && WEXITSTATUS(status) <= 2);
+    assert_int_equal(pst_replay_file(path, &result, &why), PST_OK);
+    assert_true(result.cut);
+    assert_int_equal(result.events, 1);
+    (void)unlink(path);
+}
+
+static void impossible_events_are_refused_not_stepped(void **state)
+{
+    static const struct {
+        const char *what;
+        uint32_t event; /* the n-th event frame */
+        size_t at;      /* of its bytes */
+        uint8_t value;
+    } rows[] = {
+        {"a replica beyond the table", 0, 10, 200}, /* REPLICA: kind, flags, now, then replica */
+        {"a pool that is not there", 0, 12, 9},
+        {"a state that is none", 0, 14, 99},
+        {"time that goes back", 5, 5, 0}, /* a high byte of its 1 s */
+    };
+    struct recording recording;
+
+    (void)state;
+    record(&recording);
+    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
+        size_t at = frame_at(&recording, PST_RECORDER_EVENT, rows[i].event) + rows[i].at;
+        uint8_t before = recording.bytes[at];
+        struct pst_replay_result result;
+        const char *why;
+
+        recording.bytes[at] = rows[i].value;
+        rewrite(&recording, recording.len);
+        if (pst_replay_file(recording.path, &result, &why) != PST_E_SYNTAX)
+            fail_msg("%s", rows[i].what);
+        recording.bytes[at] = before;
+    }
+    done(&recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +359,8 @@ int main(void)
         cmocka_unit_test(a_missing_action_is_found),
         cmocka_unit_test(a_cut_recording_is_compared_as_far_as_it_goes),
         cmocka_unit_test(what_is_no_recording_is_refused),
+        cmocka_unit_test(a_failed_assertion_leaves_its_event_in_the_file),
+        cmocka_unit_test(impossible_events_are_refused_not_stepped),
         cmocka_unit_test(a_full_disk_ends_the_recording_and_nothing_else),
     };
 

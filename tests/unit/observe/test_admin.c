@@ -152,11 +152,38 @@ static void a_replica_drain_waits_for_its_work(void **state)
     pages_wait(&world, fd, NULL);
     assert_int_equal(pages_status(&world), 200);
     (void)close(fd);
-    /* The other way round: its deadline comes first. */
+
+    /* Its deadline comes first. */
     replica = pages_occupy(&world);
     (void)snprintf(request, sizeof request, "POST /replicas/%u/drain?deadline=50ms", replica);
     assert_int_equal(pages_ask(&world, port, request, ""), 409);
     assert_string_equal(pages_body(&world), "{\"drained\":false,\"left\":1}\n");
+    pages_end(&world);
+}
+
+static void an_undrain_answers_those_who_waited(void **state)
+{
+    char request[64];
+    struct pst_gate_replica_view view;
+    uint16_t replica, port;
+    int fd;
+
+    (void)state;
+    pages_begin(&world, NULL, NULL);
+    port = pst_observe_admin_port(world.observe);
+    replica = pages_occupy(&world);
+    (void)snprintf(request, sizeof request, "POST /replicas/%u/drain", replica);
+    fd = pages_send(port, request, "");
+    do {
+        assert_int_equal(pst_loop_turn(world.loop, 10 * PST_MS), PST_OK);
+        assert_true(pst_gate_replica_view(pst_drive_gate(world.drive), replica, &view));
+    } while (!view.draining);
+    (void)snprintf(request, sizeof request, "POST /replicas/%u/undrain", replica);
+    assert_int_equal(pages_ask(&world, port, request, ""), 200);
+    pages_wait(&world, fd, NULL);
+    assert_int_equal(pages_status(&world), 409);
+    assert_string_equal(pages_body(&world), "{\"drained\":false,\"left\":1}\n");
+    (void)close(fd);
     pages_end(&world);
 }
 
@@ -275,6 +302,7 @@ int main(void)
         cmocka_unit_test(a_drain_is_answered_when_it_has_ended),
         cmocka_unit_test(wrong_durations_begin_nothing),
         cmocka_unit_test(a_replica_drain_waits_for_its_work),
+        cmocka_unit_test(an_undrain_answers_those_who_waited),
         cmocka_unit_test(state_is_json_with_all_that_is_known),
         cmocka_unit_test(explain_names_the_bound_that_is_next),
         cmocka_unit_test(events_come_as_they_happen),
