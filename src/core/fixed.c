@@ -36,12 +36,16 @@ bool pst_fixed_next(const struct pst_pool *pool, pst_ns now, struct pst_pick *re
     if (pool->queued == 0)
         return false;
     for (uint8_t c = 0; c < pool->classes_count; c++) {
-        struct pst_ticket *head = pool->queue[c].age.head;
+        struct pst_ticket *t = pool->queue[c].age.head;
         uint16_t replica;
 
-        if (head != NULL && may_start(pool, c, &head->fleet, now, &replica)) {
-            *ret_pick = (struct pst_pick){.ticket = head, .replica = replica};
-            return true;
+        for (; t != NULL; t = t->link[PST_CHAIN_AGE].next) {
+            if (may_start(pool, c, &t->fleet, now, &replica)) {
+                *ret_pick = (struct pst_pick){.ticket = t, .replica = replica};
+                return true;
+            }
+            if (!pst_fleet_is_picky(&t->fleet, now))
+                break; /* only one that is kept apart after a failure lets the next one pass */
         }
     }
     return false;

@@ -108,10 +108,8 @@ static uint64_t key_of(uint32_t queue, uint32_t flow)
     return (uint64_t)queue << 32 | flow;
 }
 
-struct pst_lane *pst_flows_find(const struct pst_flows *flows, uint32_t queue, uint32_t flow)
+static struct pst_lane *own_lane(const struct pst_flows *flows, uint64_t key)
 {
-    uint64_t key = key_of(queue, flow);
-
     for (uint32_t i = *bucket_of(flows, key); i != PST_LANE_NONE; i = flows->lanes[i].hash_next) {
         if (flows->lanes[i].key == key)
             return &flows->lanes[i];
@@ -119,20 +117,34 @@ struct pst_lane *pst_flows_find(const struct pst_flows *flows, uint32_t queue, u
     return NULL;
 }
 
+static struct pst_lane *shared_lane(const struct pst_flows *flows, uint32_t queue, uint32_t flow)
+{
+    return &flows->lanes[flows->flows_max + queue * PST_FLOW_SHARED +
+                         pst_mix64(flow) % PST_FLOW_SHARED];
+}
+
+struct pst_lane *pst_flows_find(const struct pst_flows *flows, uint32_t queue, uint32_t flow)
+{
+    struct pst_lane *lane = own_lane(flows, key_of(queue, flow));
+    bool full = flows->used == flows->flows_max && flows->idle_head == PST_LANE_NONE;
+
+    return lane == NULL && full ? shared_lane(flows, queue, flow) : lane;
+}
+
 struct pst_lane *pst_flows_lane(struct pst_flows *flows, uint32_t queue, uint32_t flow)
 {
-    struct pst_lane *lane = pst_flows_find(flows, queue, flow);
+    uint64_t key = key_of(queue, flow);
+    struct pst_lane *lane = own_lane(flows, key);
     uint32_t *bucket;
 
     if (lane != NULL)
         return lane;
     lane = claim(flows);
     if (lane == NULL)
-        return &flows->lanes[flows->flows_max + queue * PST_FLOW_SHARED +
-                             pst_mix64(flow) % PST_FLOW_SHARED];
-    lane->key = key_of(queue, flow);
+        return shared_lane(flows, queue, flow);
+    lane->key = key;
     lane->served = 0;
-    bucket = bucket_of(flows, lane->key);
+    bucket = bucket_of(flows, key);
     lane->hash_next = *bucket;
     *bucket = lane->index;
     pst_flows_idle(flows, lane); /* until it gets its first ticket */

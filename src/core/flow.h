@@ -48,7 +48,7 @@ void pst_flows_done(struct pst_flows *flows);
 
 /* The lane of this flow in this queue, made if need be. */
 struct pst_lane *pst_flows_lane(struct pst_flows *flows, uint32_t queue, uint32_t flow);
-/* The same, but NULL if the flow has none. */
+/* The same, but NULL if one would have to be made. */
 struct pst_lane *pst_flows_find(const struct pst_flows *flows, uint32_t queue, uint32_t flow);
 /* The lane got its first ticket, or lost its last. */
 void pst_flows_active(struct pst_flows *flows, struct pst_lane *lane);

@@ -295,7 +295,7 @@ static void fleet_time(struct pst_gate *gate)
 void pst_gate_step(struct pst_gate *gate, const struct pst_gate_event *event)
 {
     PST_ASSERT(event->now >= gate->now);
-    PST_ASSERT(gate->outbox_count == 0 && gate->phase == PST_PHASE_COUNT); /* poll until false */
+    PST_ASSERT(gate->outbox_count == 0); /* the driver polls until false */
     gate->now = event->now;
     for (uint32_t p = 0; p < gate->config.pools_count; p++)
         pst_pool_advance(&gate->pools[p], gate->now);

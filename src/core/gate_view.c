@@ -8,9 +8,10 @@ void pst_gate_class_view(const struct pst_gate *gate, uint16_t pool_index, uint8
                          pst_ns now, struct pst_gate_class_view *ret_view)
 {
     const struct pst_pool *pool = &gate->pools[pool_index];
-    const struct pst_waitq *q = &pool->queue[class_];
+    const struct pst_waitq *q;
 
     PST_ASSERT(pool_index < gate->config.pools_count && class_ < gate->config.classes_count);
+    q = &pool->queue[class_];
     memset(ret_view, 0, sizeof *ret_view);
     memcpy(ret_view->queued, q->tickets, sizeof ret_view->queued);
     ret_view->inflight = pool->load.inflight[class_];

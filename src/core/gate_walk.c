@@ -78,6 +78,14 @@ void pst_gate_take_off(struct pst_gate *gate, struct pst_ticket *ticket)
         pst_ticket_unlink(&gate->bodies.paused, PST_CHAIN_AGE, ticket);
 }
 
+static pst_ns first_byte_due(const struct pst_gate *gate, const struct pst_pool *pool,
+                             const struct pst_ticket *ticket)
+{
+    pst_ns limit = ticket->stream ? pool->config->first_byte_stream : pool->config->first_byte;
+
+    return limit == 0 ? PST_NEVER : pst_add_sat(gate->now, limit);
+}
+
 void pst_gate_start(struct pst_gate *gate, struct pst_pool *pool, const struct pst_pick *pick)
 {
     struct pst_ticket *ticket = pick->ticket;
@@ -95,9 +103,7 @@ void pst_gate_start(struct pst_gate *gate, struct pst_pool *pool, const struct p
     pool->started += ticket->fleet.sequences;
     ticket->started_at = gate->now;
     ticket->attempt++;
-    pst_heap_put(&gate->first_byte, ticket->id.index,
-                 pst_add_sat(gate->now, ticket->stream ? pool->config->first_byte_stream
-                                                       : pool->config->first_byte),
+    pst_heap_put(&gate->first_byte, ticket->id.index, first_byte_due(gate, pool, ticket),
                  ticket->rank);
 
     gate->dispatched++;

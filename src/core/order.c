@@ -52,7 +52,7 @@ static bool is_plain(const struct look *look, const struct pst_ticket *ticket)
 
 static bool is_late(const struct pst_pool *pool, const struct pst_ticket *ticket, pst_ns now)
 {
-    return pst_ticket_waited(ticket, now) > pool->classes[ticket->class_].max_wait;
+    return pst_ticket_waited(ticket, now) > pool->classes[ticket->queue_class].max_wait;
 }
 
 static enum look_result look_aside(struct look *look, uint8_t class_, struct pst_pick *pick)
@@ -66,7 +66,8 @@ static enum look_result look_aside(struct look *look, uint8_t class_, struct pst
             pick->ticket = t;
             return LOOK_PICKED;
         }
-        if (t->fleet.sequences > 1 && pool->started - t->aside_mark >= look->capacity.slots)
+        if (!pst_fleet_is_picky(&t->fleet, look->now) &&
+            pool->started - t->aside_mark >= look->capacity.slots)
             hold = true;
     }
     return hold && look->capacity.inflight > 0 ? LOOK_STOP : LOOK_NONE;
@@ -112,7 +113,7 @@ static struct pst_ticket *late_ticket(const struct look *look, uint8_t class_)
     if (t != NULL && is_late(pool, t, look->now))
         return t;
     t = q->age.head;
-    return t->aside || (no_long && t->length == PST_LENGTH_LONG) ? NULL : t;
+    return no_long && t->length == PST_LENGTH_LONG ? NULL : t;
 }
 
 /* Whether class 0 waits past its target: only then may anything go before it. */
@@ -184,13 +185,13 @@ void pst_order_started(struct pst_pool *pool, const struct pst_pick *pick, pst_n
 {
     struct pst_ticket *ticket = pick->ticket;
     struct pst_fleet_capacity capacity;
-    bool late = pst_ticket_waited(ticket, now) > pool->classes[ticket->class_].target;
+    bool late = pst_ticket_waited(ticket, now) > pool->classes[ticket->queue_class].target;
 
     pst_fleet_capacity(pool->fleet, pool->index, &capacity);
-    pst_waitq_charge(&pool->queue[ticket->class_], ticket, now);
+    pst_waitq_charge(&pool->queue[ticket->queue_class], ticket, now);
     if (pick->overtake)
-        pst_guard_overtook(&pool->guard, ticket->class_, work);
+        pst_guard_overtook(&pool->guard, ticket->queue_class, work);
     else
-        pst_guard_dispatched(&pool->guard, pool->classes, pool->classes_count, ticket->class_, work,
-                             late, capacity.slots);
+        pst_guard_dispatched(&pool->guard, pool->classes, pool->classes_count, ticket->queue_class,
+                             work, late, capacity.slots);
 }

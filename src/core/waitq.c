@@ -229,11 +229,17 @@ static void lane_started(struct pst_lane *lane, uint32_t sequences, pst_ns now)
     lane->pace_started = 0;
 }
 
+/* Its lane may have been forgotten since, or there was none: the policy was changed. */
+static bool has_lane(const struct pst_waitq *q, const struct pst_ticket *ticket)
+{
+    return !q->fifo && ticket->lane != NULL && ticket->lane->generation == ticket->lane_generation;
+}
+
 void pst_waitq_charge(struct pst_waitq *q, struct pst_ticket *ticket, pst_ns now)
 {
     uint64_t tokens;
 
-    if (q->fifo || ticket->lane->generation != ticket->lane_generation)
+    if (!has_lane(q, ticket))
         return;
     tokens = pst_min_u64(ticket->tokens_prompt + OUTPUT_WEIGHT * (uint64_t)ticket->tokens_output,
                          UINT32_MAX);
@@ -252,7 +258,7 @@ void pst_waitq_settle(struct pst_waitq *q, struct pst_ticket *ticket, uint32_t t
     struct pst_lane *lane = ticket->lane;
     uint64_t tokens;
 
-    if (q->fifo || lane->generation != ticket->lane_generation)
+    if (!has_lane(q, ticket))
         return;
     tokens = tokens_in + OUTPUT_WEIGHT * (uint64_t)tokens_out;
     lane->served = pst_sub_sat(lane->served, weighted(lane, ticket->charged_tokens));

@@ -241,6 +241,8 @@ static inline void harness_end(struct harness *h, uint32_t index, enum pst_end k
     event.u.end.id = harness_id(h, index);
     event.u.end.attempt = h->attempt[index];
     event.u.end.kind = (uint8_t)kind;
+    event.u.end.tokens_in = 100;
+    event.u.end.tokens_out = 80;
     harness_step(h, &event);
 }
 

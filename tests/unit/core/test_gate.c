@@ -407,6 +407,42 @@ static void failures_follow_the_fleets_verdict(void **state)
     }
 }
 
+/* B070: while every replica says "full", tickets wait, and the replicas are not stormed. */
+static void full_everywhere_is_not_amplified(void **state)
+{
+    struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
+    struct pst_gate_replica_view view;
+    struct pst_gate_action action;
+    uint32_t dispatched = 0, expired = 0;
+
+    (void)state;
+    config.classes[2].ttl = 20 * PST_S;
+    start(&config);
+    harness_replica(&h, 1, 0, PST_REPLICA_LOADING, PST_CAUSE_CONFIG);
+    for (uint32_t t = 0; t < 100; t++)
+        enter(t, 2);
+    for (uint32_t tick = 0; tick < 2500; tick++) {
+        while (harness_next(&h, &action)) {
+            if (action.kind == PST_ACTION_DISPATCH) {
+                dispatched++;
+                harness_end(&h, action.u.dispatch.id.index, PST_END_FULL);
+            } else {
+                assert_int_equal(action.kind, PST_ACTION_FINISH);
+                assert_int_equal(action.u.finish.reason, PST_REASON_TTL);
+                expired++;
+            }
+        }
+        harness_time(&h, h.now + 10 * PST_MS);
+    }
+    assert_int_equal(expired, 100);
+    assert_true(dispatched <= 120);
+    for (uint16_t r = 0; r < 2; r++) { /* full is no illness */
+        assert_true(pst_gate_replica_view(h.gate, r, &view));
+        assert_int_equal(view.state, PST_REPLICA_READY);
+    }
+    harness_done(&h);
+}
+
 static void wrong_numbers_are_refused(void **state)
 {
     struct pst_gate_config good = harness_config(PST_POLICY_ADAPTIVE), bad;
@@ -456,6 +492,8 @@ static void new_numbers_keep_what_waits(void **state)
     harness_poll(&h);
     for (uint32_t t = 9; t <= 12; t++)
         assert_int_equal(next(PST_ACTION_DISPATCH).u.dispatch.id.index, t);
+    harness_end(&h, 1, PST_END_DONE); /* it started under the other policy */
+    finished(1, PST_OUTCOME_DONE, PST_REASON_NONE);
     h.config = changed;
     harness_replica(&h, 1, 1, PST_REPLICA_LOADING, PST_CAUSE_CONFIG);
     pst_gate_verify(h.gate);
@@ -475,6 +513,7 @@ int main(void)
         cmocka_unit_test(a_drain_admits_for_its_grace_and_ends),
         cmocka_unit_test(a_drain_ends_at_its_deadline_with_the_count),
         cmocka_unit_test(failures_follow_the_fleets_verdict),
+        cmocka_unit_test(full_everywhere_is_not_amplified),
         cmocka_unit_test(wrong_numbers_are_refused),
         cmocka_unit_test(new_numbers_keep_what_waits),
     };
