@@ -207,6 +207,9 @@ void pst_engine_view(const struct pst_engine *engine, struct pst_engine_view *re
     ret_view->running = engine->running.sequences;
     ret_view->waiting = engine->waiting.sequences;
     if (engine->config.mode == PST_ENGINE_TOKEN) {
+        /* Who came since then waits for the next iteration, not for a place. */
+        if (ret_view->waiting > engine->held_back)
+            ret_view->waiting = engine->held_back;
         ret_view->kv_blocks = engine->config.kv_blocks;
         ret_view->kv_blocks_used = engine->config.kv_blocks - engine->blocks_free;
     }

@@ -83,8 +83,9 @@ struct pst_engine_action {
 };
 
 struct pst_engine_view {
-    uint32_t running, waiting; /* sequences */
-    uint32_t kv_blocks_used;   /* slot mode: 0 */
+    uint32_t running; /* sequences */
+    uint32_t waiting; /* … that found no place; token mode: when the last iteration was planned */
+    uint32_t kv_blocks_used; /* slot mode: 0 */
     uint32_t kv_blocks;
     uint64_t prompt_tokens; /* computed for the first time, ever */
     uint64_t output_tokens; /* generated, ever */

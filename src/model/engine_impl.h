@@ -52,6 +52,7 @@ struct pst_engine {
     enum pst_engine_phase phase;
     uint32_t cursor; /* of STARTING and ENDING */
     pst_ns iteration_end;
+    uint32_t held_back; /* sequences that found no room in this iteration */
     uint32_t blocks_free;
     struct pst_engine_action refusal; /* of the last ADD; request PST_ENGINE_NOBODY: none */
     struct pst_engine_view counts;

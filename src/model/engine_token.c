@@ -114,6 +114,7 @@ static void plan_iteration(struct pst_engine *engine, pst_ns start)
 
     if (!preempted)
         planned += plan_waiting(engine, budget - planned);
+    engine->held_back = engine->waiting.sequences;
     length = pst_add_sat(config->iteration_base, pst_mul_sat(config->iteration_token, planned));
     engine->iteration_end = pst_add_sat(start, pst_max_u64(length, config->iteration_min));
     engine->counts.iterations++;
@@ -187,8 +188,10 @@ bool pst_engine_token_poll(struct pst_engine *engine, struct pst_engine_action *
         switch (engine->phase) {
         case PST_ENGINE_PHASE_NONE:
             if (engine->running.head == PST_ENGINE_NOBODY &&
-                engine->waiting.head == PST_ENGINE_NOBODY)
+                engine->waiting.head == PST_ENGINE_NOBODY) {
+                engine->held_back = 0;
                 return false;
+            }
             /* Back to back with the last one; after a pause, from now on. */
             plan_iteration(engine,
                            engine->iteration_end == 0 ? engine->now : engine->iteration_end);

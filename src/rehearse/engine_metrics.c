@@ -38,10 +38,11 @@ static void add_type(struct page *page, const char *name, const char *type)
 /* `more`: labels beside the page's own, or "". */
 static void add_value(struct page *page, const char *name, const char *more, double value)
 {
+    bool any = page->labels[0] != '\0' || more[0] != '\0';
     bool both = page->labels[0] != '\0' && more[0] != '\0';
 
-    pst_text_print(&page->text, "%s:%s{%s%s%s} %.10g\n", page->prefix, name, page->labels,
-                   both ? "," : "", more, value);
+    pst_text_print(&page->text, "%s:%s%s%s%s%s%s %.10g\n", page->prefix, name, any ? "{" : "",
+                   page->labels, both ? "," : "", more, any ? "}" : "", value);
 }
 
 static void add_gauge(struct page *page, const char *name, double value)
