@@ -28,7 +28,7 @@ struct pst_option_list {
 };
 
 struct pst_option {
-    const char *name;     /* without the dashes */
+    const char *name; /* without the dashes */
     enum pst_option_kind kind;
     void *value;          /* holds the default; written when given */
     const char *argument; /* its name in --help: "FILE", "N", "DURATION" */
