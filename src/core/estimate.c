@@ -6,8 +6,9 @@
 
 #include "core/num.h"
 
-#define OUTPUT_UNKNOWN 256  /* tokens of an answer, before one was seen */
-#define RATIO_TOKENS   1000 /* a token is about four bytes, before one was seen … */
+#define OUTPUT_UNKNOWN 256            /* tokens of an answer, before one was seen */
+#define OUTPUT_UNIT    UINT64_C(1024) /* of the means: whole tokens would not move by small steps */
+#define RATIO_TOKENS   1000           /* a token is about four bytes, before one was seen … */
 #define RATIO_BYTES    4000 /* … and a flow leans on its pool with the weight of so many bytes */
 #define RATIO_FADE     (UINT64_C(1) << 22)
 #define MEAN_SAMPLES   128
@@ -51,8 +52,8 @@ static uint64_t mean_with_parent(const struct pst_mean *m, uint64_t parent)
 {
     if (m->samples == 0)
         return parent;
-    return (pst_mul_sat(m->mean, m->samples) / (m->samples + PARENT_SAMPLES)) +
-           (pst_mul_sat(parent, PARENT_SAMPLES) / (m->samples + PARENT_SAMPLES));
+    return pst_add_sat(pst_mul_sat(m->mean, m->samples), pst_mul_sat(parent, PARENT_SAMPLES)) /
+           (m->samples + PARENT_SAMPLES);
 }
 
 static void ratio_add(struct pst_ratio *r, uint64_t tokens, uint64_t bytes)
@@ -81,10 +82,10 @@ uint32_t pst_estimate_prompt(const struct pst_estimate *e, uint16_t pool, uint32
 
 uint32_t pst_estimate_output(const struct pst_estimate *e, uint8_t type, uint32_t flow)
 {
-    uint64_t of_type = mean_with_parent(&e->type_output[type], OUTPUT_UNKNOWN);
+    uint64_t of_type = mean_with_parent(&e->type_output[type], OUTPUT_UNKNOWN * OUTPUT_UNIT);
+    uint64_t of_flow = mean_with_parent(&e->flow_output[cell_of(e, type, flow)], of_type);
 
-    return (uint32_t)pst_min_u64(mean_with_parent(&e->flow_output[cell_of(e, type, flow)], of_type),
-                                 UINT32_MAX);
+    return (uint32_t)pst_min_u64((of_flow + OUTPUT_UNIT / 2) / OUTPUT_UNIT, UINT32_MAX);
 }
 
 void pst_estimate_learn(struct pst_estimate *e, uint16_t pool, uint8_t type, uint32_t flow,
@@ -95,8 +96,8 @@ void pst_estimate_learn(struct pst_estimate *e, uint16_t pool, uint8_t type, uin
         ratio_add(&e->flow_ratio[cell_of(e, pool, flow)], tokens_in, prompt_bytes);
     }
     if (tokens_out > 0) {
-        mean_add(&e->type_output[type], tokens_out);
-        mean_add(&e->flow_output[cell_of(e, type, flow)], tokens_out);
+        mean_add(&e->type_output[type], tokens_out * OUTPUT_UNIT);
+        mean_add(&e->flow_output[cell_of(e, type, flow)], tokens_out * OUTPUT_UNIT);
     }
 }
 
