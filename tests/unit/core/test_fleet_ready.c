@@ -34,6 +34,7 @@ static const struct row {
     {"two time-outs", "ott", 0, 1, READY},
     {"three time-outs", "ottt", 0, 1, SUSPECT},
     {"B059: three, but it streams", "ottstst", 0, 1, READY},
+    {"B059: a byte is as good as an answer", "ottst", 0, 1, READY},
     {"B059: for as long as it streams", "otstststststst", 0, 1, READY},
     {"it stopped streaming", "otsttt", 0, 1, SUSPECT},
     {"a bad answer is an answer", "ottftt", 0, 1, READY},
@@ -264,6 +265,51 @@ static void fresh_replicas_start_slowly(void **state)
     world_end(&w);
 }
 
+/* A fact beats an answer that was asked for before it. */
+static void old_answers_are_no_news(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_start(&w);
+    world_up(&w, 2);
+    world_put(&w, 0, 0);
+    world_put(&w, 1, 0);
+    world_live(&w, 60 * PST_S, 1, PST_PROBE_FAILED, PST_PROBE_OK);
+    assert_int_equal(w.state[0], SUSPECT);
+    until_asked(&w);
+    world_answer(&w, 0, PST_PROBE_OK);
+    assert_true(w.out[0] && w.probe[0] == PST_PROBE_MODEL);
+    world_pass(&w, PST_MS);
+    world_finish(&w, 0, PST_END_REFUSED);
+    assert_int_equal(w.state[0], LOADING);
+    world_answer(&w, 0, PST_PROBE_OK);
+    assert_int_equal(w.state[0], LOADING);
+    world_live(&w, 3 * PST_S, 1, PST_PROBE_OK, PST_PROBE_OK);
+    assert_int_equal(w.state[0], READY);
+    world_end(&w);
+}
+
+/* A replica that drains is asked for its health, never for an answer of its model. */
+static void draining_runs_no_model_probe(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_start(&w);
+    world_replica(&w, 0, LOADING, PST_CAUSE_CONFIG);
+    pst_fleet_drain(w.fleet, 0, PST_NEVER, w.now);
+    world_live(&w, 60 * PST_S, 1, PST_PROBE_OK, PST_PROBE_OK);
+    assert_true(w.checks[0][PST_PROBE_HEALTH] > 5);
+    assert_int_equal(w.checks[0][PST_PROBE_MODEL], 0);
+    pst_fleet_undrain(w.fleet, 0, w.now);
+    world_live(&w, 10 * PST_S, 1, PST_PROBE_OK, PST_PROBE_OK);
+    assert_int_equal(w.state[0], READY);
+    world_end(&w);
+}
+
 /* The P90 of starts that were measured tells when the next one is ready; a late one is not promised. */
 static void starts_are_measured(void **state)
 {
@@ -338,6 +384,8 @@ int main(void)
         cmocka_unit_test(b059_saturated_is_not_sick),
         cmocka_unit_test(an_answer_ends_the_suspicion),
         cmocka_unit_test(fresh_replicas_start_slowly),
+        cmocka_unit_test(old_answers_are_no_news),
+        cmocka_unit_test(draining_runs_no_model_probe),
         cmocka_unit_test(starts_are_measured),
         cmocka_unit_test(the_least_source_counts),
     };
