@@ -187,8 +187,11 @@ static size_t feed_events(struct pst_answer *answer, const char *data, size_t le
             pst_report_feed(&answer->report, text.at, text.len);
         else
             judge_event(answer);
-        if (answer->begun != begun || answer->failed != failed || answer->ended != ended)
+        if (answer->begun == begun && answer->failed == failed && answer->ended == ended)
+            continue;
+        if (input.at > data)
             break;
+        input.end = data + 1; /* the line behind it ended the event: its first byte goes along */
     }
     answer->at_boundary = pst_sse_at_boundary(&answer->sse);
     return (size_t)(input.at - data);

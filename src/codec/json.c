@@ -338,13 +338,15 @@ static enum pst_json_kind step_string(struct pst_json *json, struct pst_json_inp
                                       struct pst_json_text *ret_text)
 {
     struct pst_json_text text = {.at = input->at};
+    bool is_utf8 = true;
 
     while (input->at < input->end) {
         const char *plain;
 
         if (json->need != 0) {
-            if (!utf8_continue(json, (unsigned char)*input->at, &text))
-                return fail(json, "not UTF-8");
+            is_utf8 = utf8_continue(json, (unsigned char)*input->at, &text);
+            if (!is_utf8)
+                break;
             input->at++;
             continue;
         }
@@ -353,15 +355,18 @@ static enum pst_json_kind step_string(struct pst_json *json, struct pst_json_inp
         input->at = plain;
         if (input->at == input->end || (unsigned char)*input->at < 0x80)
             break;
-        if (!utf8_begin(json, (unsigned char)*input->at))
-            return fail(json, "not UTF-8");
+        is_utf8 = utf8_begin(json, (unsigned char)*input->at);
+        if (!is_utf8)
+            break;
         input->at++;
     }
     text.len = (size_t)(input->at - text.at);
-    if (text.len > 0) {
+    if (text.len > 0) { /* what is right comes first, then, in the next call, what is wrong */
         *ret_text = text;
         return PST_JSON_TEXT;
     }
+    if (!is_utf8)
+        return fail(json, "not UTF-8");
     if (input->at == input->end)
         return PST_JSON_MORE;
     if (*input->at == '"') {

@@ -22,6 +22,13 @@ void pst_peek_init(struct pst_peek *peek, enum pst_peek_form form)
     peek->result.prefix_hash = UINT64_C(0xcbf29ce484222325);
 }
 
+static int refuse(struct pst_peek *peek, const char *why)
+{
+    peek->error = why;
+    peek->error_at = peek->walk.json.offset;
+    return PST_E_SYNTAX;
+}
+
 static struct pst_peek_tally *tally_of(struct pst_peek *peek)
 {
     return &peek->tallies[peek->tally];
@@ -109,10 +116,7 @@ static int open_container(struct pst_peek *peek, bool is_object)
 
     if (depth == 1) {
         peek->is_object = is_object;
-        if (is_object)
-            return PST_OK;
-        peek->error = "the body is not an object";
-        return PST_E_SYNTAX;
+        return is_object ? PST_OK : refuse(peek, "the body is not an object");
     }
     open_value(peek, (uint8_t)(depth - 1));
     if (is_object)
@@ -216,16 +220,20 @@ static void open_string(struct pst_peek *peek)
         mark_part(peek, depth);
 }
 
+/* Wherever the name was found wrong, the error is at its beginning. */
+static int refuse_model(struct pst_peek *peek, const char *why)
+{
+    peek->error = why;
+    peek->error_at = peek->result.model_at;
+    return PST_E_SYNTAX;
+}
+
 static int add_model(struct pst_peek *peek, const struct pst_json_text *text)
 {
-    if (memchr(text->at, '\0', text->len) != NULL) {
-        peek->error = "the model's name contains NUL";
-        return PST_E_SYNTAX;
-    }
-    if (text->len > PST_PEEK_TEXT_MAX - peek->model_len) {
-        peek->error = "the model's name is too long";
-        return PST_E_SYNTAX;
-    }
+    if (memchr(text->at, '\0', text->len) != NULL)
+        return refuse_model(peek, "the model's name contains NUL");
+    if (text->len > PST_PEEK_TEXT_MAX - peek->model_len)
+        return refuse_model(peek, "the model's name is too long");
     memcpy(peek->result.model + peek->model_len, text->at, text->len);
     peek->model_len += (uint32_t)text->len;
     return PST_OK;
@@ -316,10 +324,8 @@ static void take_word(struct pst_peek *peek, enum pst_json_kind kind)
 
 static int take(struct pst_peek *peek, enum pst_json_kind kind, const struct pst_json_text *text)
 {
-    if (peek->walk.json.depth == 0 && kind != PST_JSON_OBJECT_END) {
-        peek->error = "the body is not an object";
-        return PST_E_SYNTAX;
-    }
+    if (peek->walk.json.depth == 0 && kind != PST_JSON_OBJECT_END)
+        return refuse(peek, "the body is not an object");
     switch (kind) {
     case PST_JSON_OBJECT:
     case PST_JSON_ARRAY:
@@ -362,10 +368,8 @@ int pst_peek_feed(struct pst_peek *peek, const char *data, size_t len)
     if (len == 0)
         return PST_OK;
     while ((kind = pst_walk_next(&peek->walk, &input, &text)) != PST_JSON_MORE) {
-        if (kind == PST_JSON_ERROR) {
-            peek->error = peek->walk.json.error;
-            return PST_E_SYNTAX;
-        }
+        if (kind == PST_JSON_ERROR)
+            return refuse(peek, peek->walk.json.error);
         if (take(peek, kind, &text) != PST_OK)
             return PST_E_SYNTAX;
     }
@@ -408,14 +412,10 @@ int pst_peek_finish(struct pst_peek *peek, struct pst_peek_result *ret_result)
 
     if (peek->error != NULL)
         return PST_E_SYNTAX;
-    if (!pst_json_finish(&peek->walk.json)) {
-        peek->error = peek->walk.json.error;
-        return PST_E_SYNTAX;
-    }
-    if (!peek->is_object) { /* a number, which only the end completes */
-        peek->error = "the body is not an object";
-        return PST_E_SYNTAX;
-    }
+    if (!pst_json_finish(&peek->walk.json))
+        return refuse(peek, peek->walk.json.error);
+    if (!peek->is_object) /* a number, which only the end completes */
+        return refuse(peek, "the body is not an object");
     result = peek->result;
     result.model[result.model_bytes == 0 ? 0 : peek->model_len] = '\0';
     result.user[whole_utf8(result.user, peek->user_len)] = '\0';
@@ -441,6 +441,6 @@ int pst_peek_finish(struct pst_peek *peek, struct pst_peek_result *ret_result)
 
 const char *pst_peek_error(const struct pst_peek *peek, uint64_t *ret_offset)
 {
-    *ret_offset = peek->walk.json.offset;
+    *ret_offset = peek->error_at;
     return peek->error;
 }

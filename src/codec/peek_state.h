@@ -25,6 +25,7 @@ struct pst_peek {
     struct pst_walk walk;
     enum pst_peek_form form;
     const char *error;
+    uint64_t error_at;
     bool is_object;        /* the body is one */
     uint64_t media_levels; /* bit n: the object at nesting level n + 1 was counted as media */
     struct pst_peek_tally tallies[PST_PEEK_TALLIES_MAX];

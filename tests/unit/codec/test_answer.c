@@ -85,6 +85,7 @@ static const struct row {
     {"B014: over several lines", OPENAI, TOKEN "{\n  \"error\": {\n    \"code\": 503\n  }\n}\n",
      "bf 503 1 0 0"},
     {"B014: nothing but the error", OPENAI, "{\"error\":{\"code\":503}}\n\n", "fF| 503 0 0 0"},
+    {"an event ends bare JSON", OPENAI, "{\"error\":{\"code\":503}}\n" DONE, "fFe| 503 0 0 0"},
     {"bare JSON that is no error", OPENAI, "{\"a\":1}\n\n", "| 0 0 0 0"},
     {"B016: cut inside a line", OPENAI, TOKEN "data: {\"cho", "b 0 1 0 0"},
     {"B016: cut behind a line", OPENAI, TOKEN "data: {\"choices\":[\n", "b 0 1 0 0"},

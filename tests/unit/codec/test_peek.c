@@ -214,7 +214,7 @@ static void wrong_bodies_are_refused_with_their_place(void **state)
         {"null", 4},
         {"{\"a\":1", 6},
         {"{\"a\":1}}", 7},
-        {"{\"model\":\"\\u0000\"}", 16},
+        {"{\"model\":\"\\u0000\"}", 9},
         {"{\"a\":\"\xff\"}", 6},
     };
 
@@ -256,6 +256,7 @@ static void names_end_at_the_limit(void **state)
     assert_int_equal(peek_at_name("model", PST_PEEK_TEXT_MAX, &result), PST_OK);
     assert_int_equal(strlen(result.model), PST_PEEK_TEXT_MAX);
     assert_int_equal(peek_at_name("model", PST_PEEK_TEXT_MAX + 1, &result), PST_E_SYNTAX);
+    assert_int_equal(peek_at_name("model", 3 * PST_PEEK_TEXT_MAX / 2, &result), PST_E_SYNTAX);
     assert_int_equal(peek_at_name("user", PST_PEEK_TEXT_MAX + 9, &result), PST_OK);
     assert_int_equal(strlen(result.user), PST_PEEK_TEXT_MAX);
 }
