@@ -7,7 +7,9 @@
  *
  * Guarantee: the result does not depend on how the body is cut into pieces. State is sizeof(struct
  * pst_peek), nesting is bounded by PST_PEEK_DEPTH_MAX. A body that is not one JSON object (RFC 8259,
- * strict UTF-8) is an error with its offset. Duplicate keys: the last one counts, as engines do.
+ * strict UTF-8) is an error with its offset. Duplicate keys of the body: the last one counts, as with
+ * engines; text below duplicates further inside, or below keys the form does not know, counts twice.
+ * Values of the wrong type count as absent: the engine will say what is wrong with them.
  */
 #ifndef PST_CODEC_PEEK_H
 #define PST_CODEC_PEEK_H
@@ -15,7 +17,8 @@
 #include "pst.h"
 
 #define PST_PEEK_DEPTH_MAX 64
-#define PST_PEEK_TEXT_MAX  256 /* longest model or user read; longer is an error for model */
+#define PST_PEEK_TEXT_MAX                                                                          \
+    256 /* longest model or user read; a longer model, or NUL in it, is an error */
 
 /* What the path tells of the body: where prompts and their number are. */
 enum pst_peek_form {
@@ -25,7 +28,7 @@ enum pst_peek_form {
     PST_PEEK_MESSAGES,   /* Anthropic: messages, system, max_tokens */
     PST_PEEK_EMBEDDINGS, /* input: string | [strings] | [tokens] | [[tokens]] */
     PST_PEEK_RERANK,     /* query, documents[] */
-    PST_PEEK_OTHER,      /* generate, infer …: inputs/text/prompt where they are, all text counted */
+    PST_PEEK_OTHER, /* generate, infer …: inputs/text/prompt where they are, all text counted */
     PST_PEEK_FORM_COUNT
 };
 
@@ -39,13 +42,14 @@ struct pst_peek_result {
     uint64_t wide_chars;   /* of them CJK and the like: about a token each */
     uint64_t tokens_given; /* prompt tokens passed as numbers */
     uint32_t media_parts;  /* images, audio, files: image_url, input_audio, … */
-    uint32_t max_tokens;   /* max_completion_tokens before max_tokens (or max_output_tokens); 0: absent */
-    uint32_t sequences;    /* n or best_of, the larger, times prompts; >= 1, saturating */
-    uint32_t prompts;      /* prompts or inputs in the body, >= 1 */
+    uint32_t
+        max_tokens; /* max_completion_tokens before max_tokens (or max_output_tokens); 0: absent */
+    uint32_t sequences; /* n or best_of, the larger, times prompts; >= 1, saturating */
+    uint32_t prompts;   /* prompts or inputs in the body, >= 1 */
     bool stream;
     bool has_stream;
-    bool include_usage;    /* stream_options.include_usage */
-    uint64_t prefix_hash;  /* FNV-1a of the first KiB of prompt text: same prefix, same hash */
+    bool include_usage;   /* stream_options.include_usage */
+    uint64_t prefix_hash; /* FNV-1a of the first KiB of prompt text: same prefix, same hash */
 };
 
 struct pst_peek; /* in peek_state.h: sized so that it can be embedded */

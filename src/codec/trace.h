@@ -19,7 +19,7 @@ struct pst_trace_row {
     uint32_t output_tokens;
     uint32_t client;
     uint32_t prefix_blocks_seen;
-    uint64_t rate_micro; /* requests per second x 10^6, for rate tables */
+    uint64_t rate_micro;             /* requests per second x 10^6, for rate tables */
     char class_[PST_TRACE_NAME_MAX]; /* "" when absent */
     char tenant[PST_TRACE_NAME_MAX];
 };
