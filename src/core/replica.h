@@ -29,19 +29,19 @@ int pst_fleet_reconfigure(struct pst_fleet *fleet, const struct pst_gate_config 
 struct pst_fleet_ticket {
     uint64_t body_hash;
     uint64_t affinity;
-    uint32_t attempts;      /* dispatches so far, counted by take */
-    uint32_t tries;         /* of them, ended by reset, cut, error event or stall */
-    uint16_t replica;       /* of the attempt in flight; PST_REPLICA_ALL: none */
-    uint16_t last_replica;  /* to be avoided in the next attempt; PST_REPLICA_ALL: none */
+    uint32_t attempts;     /* dispatches so far, counted by take */
+    uint32_t tries;        /* of them, ended by reset, cut, error event or stall */
+    uint16_t replica;      /* of the attempt in flight; PST_REPLICA_ALL: none */
+    uint16_t last_replica; /* to be avoided in the next attempt; PST_REPLICA_ALL: none */
     uint16_t sequences;
     uint8_t crashes;        /* replicas that died with it in flight: 1 makes it a suspect */
     uint8_t error_statuses; /* 5xx answers so far */
     uint8_t same_again;     /* next attempt: same replica, fresh connection */
     uint8_t first_seen;
-    uint16_t crash_id;      /* which crash made it a suspect */
-    uint64_t taken;         /* running number of its place */
-    uint64_t serial;        /* tells it from later tickets of the same index */
-    pst_ns held_until;      /* no place before: was its replica's failure a crash? */
+    uint16_t crash_id; /* which crash made it a suspect */
+    uint64_t taken;    /* running number of its place */
+    uint64_t serial;   /* tells it from later tickets of the same index */
+    pst_ns held_until; /* no place before: was its replica's failure a crash? */
 };
 
 /*
@@ -61,10 +61,13 @@ bool pst_fleet_admit(struct pst_fleet *fleet, struct pst_fleet_ticket *ticket, p
  */
 bool pst_fleet_choose(const struct pst_fleet *fleet, uint16_t pool,
                       const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica);
+
 static inline bool pst_fleet_is_picky(const struct pst_fleet_ticket *ticket, pst_ns now)
 {
-    return ticket->crashes != 0 || ticket->held_until > now || ticket->last_replica != PST_REPLICA_ALL;
+    return ticket->crashes != 0 || ticket->held_until > now ||
+           ticket->last_replica != PST_REPLICA_ALL;
 }
+
 /* The place is taken: in flight rises by the ticket's sequences. work: estimated slot-time. */
 void pst_fleet_take(struct pst_fleet *fleet, uint32_t ticket_index, struct pst_fleet_ticket *ticket,
                     uint16_t replica, pst_ns work, pst_ns now);
@@ -124,13 +127,14 @@ bool pst_fleet_poll(struct pst_fleet *fleet, struct pst_fleet_order *ret_order);
 
 /* Capacity as the queues need it. */
 struct pst_fleet_capacity {
-    uint32_t ready;     /* replicas that may be sent work */
-    uint32_t known;     /* replicas not gone */
-    uint32_t slots;     /* of the ready ones, all sources and slow start counted */
-    uint32_t inflight;  /* sequences in flight, lagging places counted */
-    uint32_t free;      /* slots - inflight, of ready ones */
+    uint32_t ready;          /* replicas that may be sent work */
+    uint32_t known;          /* replicas not gone */
+    uint32_t slots;          /* of the ready ones, all sources and slow start counted */
+    uint32_t inflight;       /* sequences in flight, lagging places counted */
+    uint32_t free;           /* slots - inflight, of ready ones */
     uint32_t starting_slots; /* of replicas starting or loading */
-    pst_ns starting_ready_at; /* P90 estimate of when the first of them is ready; PST_NEVER unknown */
+    /* When the first of them is ready, by the P90 of measured starts; PST_NEVER: none measured yet. */
+    pst_ns starting_ready_at;
 };
 void pst_fleet_capacity(const struct pst_fleet *fleet, uint16_t pool,
                         struct pst_fleet_capacity *ret_capacity);
