@@ -51,28 +51,42 @@ bool pst_fixed_next(const struct pst_pool *pool, pst_ns now, struct pst_pick *re
     return false;
 }
 
-/* Of one queue, the oldest are at the head: looking there is enough. */
-static const struct pst_waitq *lowest(const struct pst_pool *pool)
+static pst_ns promotion_due(const struct pst_pool *pool, const struct pst_ticket *ticket)
 {
-    return &pool->queue[pool->classes_count - 1];
+    return pst_add_sat(ticket->queued_at,
+                       pst_sub_sat(pool->config->fixed_promote_after, ticket->waited));
+}
+
+/*
+ * Who of the lowest class is due first. The oldest are at the head; only retries, which stand there by
+ * their seniority, may have waited less than who is behind them.
+ */
+static struct pst_ticket *next_promotion(const struct pst_pool *pool)
+{
+    struct pst_ticket *t = pool->queue[pool->classes_count - 1].age.head;
+    struct pst_ticket *first = t;
+
+    if (pool->classes_count < 2)
+        return NULL;
+    for (; t != NULL; t = t->link[PST_CHAIN_AGE].next) {
+        if (promotion_due(pool, t) < promotion_due(pool, first))
+            first = t;
+        if (t->attempt == 0)
+            break;
+    }
+    return first;
 }
 
 struct pst_ticket *pst_fixed_promotable(const struct pst_pool *pool, pst_ns now)
 {
-    struct pst_ticket *head = lowest(pool)->age.head;
+    struct pst_ticket *first = next_promotion(pool);
 
-    if (pool->classes_count < 2 || head == NULL ||
-        pst_ticket_waited(head, now) < pool->config->fixed_promote_after)
-        return NULL;
-    return head;
+    return first != NULL && promotion_due(pool, first) <= now ? first : NULL;
 }
 
 pst_ns pst_fixed_deadline(const struct pst_pool *pool)
 {
-    const struct pst_ticket *head = lowest(pool)->age.head;
+    const struct pst_ticket *first = next_promotion(pool);
 
-    if (pool->classes_count < 2 || head == NULL || pool->config->fixed_promote_after == PST_NEVER)
-        return PST_NEVER;
-    return pst_add_sat(head->queued_at,
-                       pst_sub_sat(pool->config->fixed_promote_after, head->waited));
+    return first == NULL ? PST_NEVER : promotion_due(pool, first);
 }

@@ -161,9 +161,10 @@ static bool pool_dispatch(struct pst_gate *gate, struct pst_pool *pool)
     bool found = pool->config->policy == PST_POLICY_FIXED ? pst_fixed_next(pool, gate->now, &pick)
                                                           : pst_order_next(pool, gate->now, &pick);
 
-    if (found)
-        pst_gate_start(gate, pool, &pick);
-    return found;
+    if (!found)
+        return false;
+    pst_gate_start(gate, pool, &pick);
+    return true;
 }
 
 static bool pool_wake(struct pst_gate *gate, struct pst_pool *pool)

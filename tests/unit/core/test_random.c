@@ -124,6 +124,31 @@ static void ticket_event(uint32_t t)
     }
 }
 
+/* The whole gate drains for a while, or its numbers change under way. */
+static void gate_event(void)
+{
+    struct pst_gate_event event = harness_event(PST_EVENT_UNDRAIN, h.now);
+    struct pst_gate_config changed = h.config;
+
+    if (below(2)) {
+        event.u.undrain.replica = PST_REPLICA_ALL;
+        if (below(8) == 0) {
+            event.kind = PST_EVENT_DRAIN;
+            event.u.drain.replica = PST_REPLICA_ALL;
+            event.u.drain.grace_until = h.now + below(500) * PST_MS;
+            event.u.drain.until = h.now + below(4000) * PST_MS;
+        }
+        harness_step(&h, &event);
+        return;
+    }
+    changed.pools[below(2)].policy = (uint8_t)below(PST_POLICY_COUNT);
+    changed.classes[below(3)].max_wait = below(3000) * PST_MS;
+    changed.pools[below(2)].slots = 1 + below(6);
+    assert_int_equal(pst_gate_reconfigure(h.gate, &changed), PST_OK);
+    h.config = changed;
+    harness_poll(&h);
+}
+
 static void fleet_event(void)
 {
     struct pst_gate_event event;
@@ -215,6 +240,8 @@ static uint64_t run(uint64_t seed, uint32_t steps, bool verify)
 
         if (what < 80)
             ticket_event(below(TICKETS));
+        else if (what < 81)
+            gate_event();
         else if (what < 97)
             harness_time(&h, h.now + below(400) * PST_MS);
         else
@@ -246,7 +273,7 @@ static uint64_t run(uint64_t seed, uint32_t steps, bool verify)
     assert_int_equal(counters.finished, offered);
     assert_int_equal(counters.tickets, 0);
     assert_int_equal(counters.bytes_held, 0);
-    assert_true(counters.dispatched > steps / 20);
+    assert_true(counters.dispatched > steps / 40);
     for (uint16_t pool = 0; pool < 2; pool++) {
         pst_gate_pool_view(h.gate, pool, &view);
         assert_int_equal(view.waiting_no_replica, 0);
