@@ -12,7 +12,7 @@
 #include "core/num.h"
 #include "rehearse/engine_server.h"
 
-static const char detail[] =
+static const char detail_head[] =
     "Answers the OpenAI and Anthropic paths as vLLM or llama.cpp's server do, with a model of "
     "time\n"
     "in place of a GPU: for demos, tests and rehearsals. It listens on loopback only.\n"
@@ -23,14 +23,10 @@ static const char detail[] =
     "per prompt token, per output token). Numbers of tokens are written the same way, without "
     "unit.\n"
     "\n"
-    "Faults are written NAME[=ARGUMENT][@PROBABILITY], and can be changed while it runs:\n"
-    "  curl -d '{\"clear\": [\"all\"], \"set\": [\"stall-after=20@0.1\"]}' localhost:PORT/fault\n"
-    "They are: hang, freeze, asleep, loading, ready-early, unhealthy, error-all, full, "
-    "full-event,\n"
-    "reset-before, reset-after[=TOKENS], truncate, crash-on=MARK, die-mid-stream, worker-dies,\n"
-    "stall-after=TOKENS, slow-drip[=DURATION].\n"
+    "GET /stats counts what came and went, /seen lists request ids, /last shows the last head.\n"
     "\n"
-    "GET /stats counts what came and went, GET /last shows the last request's head.";
+    "Faults are written NAME[=ARGUMENT][@PROBABILITY], and can be changed while it runs:\n"
+    "  curl -d '{\"clear\": [\"all\"], \"set\": [\"stall-after=20@0.1\"]}' localhost:PORT/fault\n";
 
 struct arguments {
     const char *listen, *like, *mode, *service, *output;
@@ -46,6 +42,17 @@ struct program {
     struct pst_loop *loop;
     struct pst_engine_server *server;
 };
+
+/* The head, and a line of each fault. The caller clears it. */
+static void write_detail(struct pst_text *text)
+{
+    pst_text_put(text, detail_head);
+    for (int i = 0; i < PST_FAULT_COUNT; i++)
+        pst_text_print(text, "  %-16s %s\n", pst_engine_fault_name((enum pst_engine_fault)i),
+                       pst_engine_fault_help((enum pst_engine_fault)i));
+    if (text->len > 0)
+        text->at[--text->len] = '\0';
+}
 
 static int choose(const char *option, const char *text, const char *const *names, int count)
 {
@@ -230,17 +237,21 @@ int pst_cmd_engine(int argc, char **argv)
         {"fault", PST_OPTION_LIST, &a.faults, "FAULT", "Misbehave in this way; may be given again.",
          0, 0},
     };
-    const struct pst_usage usage = {
+    struct pst_text detail = {0};
+    struct pst_usage usage = {
         .command = "engine",
         .operands = "",
         .summary = "A stand-in inference engine.",
-        .detail = detail,
         .options = options,
         .count = PST_COUNT_OF(options),
     };
     struct pst_engine_server_config config = {0};
-    int first = pst_options_read(&usage, argc, argv);
+    int first;
 
+    write_detail(&detail);
+    usage.detail = detail.at;
+    first = pst_options_read(&usage, argc, argv);
+    pst_text_done(&detail);
     if (first < 0)
         return first == -1 ? PST_EXIT_OK : PST_EXIT_USAGE;
     if (first < argc) {

@@ -8,6 +8,8 @@
 
 #include <cjson/cJSON.h>
 
+#define SEEN_IN_STATS 1000 /* ids; a longer list is asked for at /seen */
+
 struct page {
     const char *path;
     enum pst_method method;
@@ -169,8 +171,20 @@ static void stats(struct pst_engine_server *server, struct pst_exchange *x)
     pst_text_print(&text, ",\"loaded\":%s,\"faults\":", server->loaded ? "true" : "false");
     add_faults(server, &text);
     pst_text_put(&text, ",\"seen\":");
-    pst_seen_print(&server->seen, &text);
+    if (server->seen.count <= SEEN_IN_STATS)
+        pst_seen_print(&server->seen, &text);
+    else
+        pst_text_put(&text, "null");
     pst_text_put(&text, "}");
+    pst_engine_reply(x, 200, "application/json", &text);
+    pst_text_done(&text);
+}
+
+static void seen(struct pst_engine_server *server, struct pst_exchange *x)
+{
+    struct pst_text text = {0};
+
+    pst_seen_print(&server->seen, &text);
     pst_engine_reply(x, 200, "application/json", &text);
     pst_text_done(&text);
 }
@@ -216,6 +230,7 @@ static const struct page pages[] = {
     {"/slots", PST_METHOD_GET, PST_ENGINE_LIKE_LLAMACPP, false, slots},
     {"/props", PST_METHOD_GET, PST_ENGINE_LIKE_LLAMACPP, false, props},
     {"/stats", PST_METHOD_GET, -1, true, stats},
+    {"/seen", PST_METHOD_GET, -1, true, seen},
     {"/last", PST_METHOD_GET, -1, true, last},
 };
 

@@ -11,8 +11,9 @@
  * that leaves is taken out of the model after the engine's lag, and GET /stats adds up:
  * received = completed + failed + refused + cancelled + open.
  *
- * Beside the engine's own paths it answers GET /stats, GET /last (the last request, as received) and
- * POST /fault {"set": ["hang"], "clear": ["all"]}: it listens on loopback only, and has no secrets.
+ * Beside the engine's own paths it answers GET /stats, GET /seen (request ids, how often each came),
+ * GET /last (the last request's head, as received) and POST /fault {"set": ["hang"], "clear": ["all"]}:
+ * it listens on loopback only, and has no secrets.
  */
 #ifndef PST_REHEARSE_ENGINE_SERVER_H
 #define PST_REHEARSE_ENGINE_SERVER_H

@@ -297,6 +297,14 @@ static void invariants_hold_in_a_storm(void **state)
     assert_int_not_equal(storm(PST_ENGINE_SLOT, 1), storm(PST_ENGINE_SLOT, 2));
 }
 
+/* The same history on every compiler, in every build. */
+static void a_storm_is_the_same_everywhere(void **state)
+{
+    (void)state;
+    assert_int_equal(storm(PST_ENGINE_SLOT, 1), UINT64_C(0x331c9735165a684));
+    assert_int_equal(storm(PST_ENGINE_TOKEN, 1), UINT64_C(0xe4876f22aabc4657));
+}
+
 /* M/M/1: the mean time in system is S / (1 - rho). The model is a queue, so it must know. */
 static void slot_mode_agrees_with_queueing_theory(void **state)
 {
@@ -366,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(traces_are_as_written),
         cmocka_unit_test(invariants_hold_in_a_storm),
+        cmocka_unit_test(a_storm_is_the_same_everywhere),
         cmocka_unit_test(slot_mode_agrees_with_queueing_theory),
         cmocka_unit_test(numbers_out_of_range_are_refused),
     };

@@ -141,6 +141,23 @@ static void one_seed_is_one_sequence(void **state)
     assert_true(differ > 990);
 }
 
+/* To the last bit on every compiler, in every build: a sum over all laws that draw. */
+static void draws_are_the_same_everywhere(void **state)
+{
+    uint64_t hash = 0;
+    struct pst_prng prng;
+
+    (void)state;
+    pst_prng_init(&prng, 99);
+    for (size_t i = 0; i < PST_COUNT_OF(moments); i++) {
+        struct pst_law law = read_law(moments[i].text, moments[i].unit);
+
+        for (int n = 0; n < 10000; n++)
+            hash = pst_mix64(hash ^ pst_law_draw(&law, &prng, 0, 0));
+    }
+    assert_int_equal(hash, UINT64_C(0x6289c180e4eb9621));
+}
+
 static const struct {
     const char *text;
     enum pst_law_unit unit;
@@ -186,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_pareto_is_never_below_its_minimum),
         cmocka_unit_test(tokens_law_is_linear),
         cmocka_unit_test(one_seed_is_one_sequence),
+        cmocka_unit_test(draws_are_the_same_everywhere),
         cmocka_unit_test(wrong_texts_are_refused_with_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
