@@ -96,6 +96,8 @@ static void condemn(struct pst_fleet *fleet, uint32_t index)
 
 static void blame(struct pst_fleet *fleet, struct pst_fleet_ticket *ticket, uint16_t crash_id)
 {
+    if (ticket->crashes > 0 && ticket->crash_id == crash_id)
+        return; /* lost there twice: still one crash */
     if (ticket->crashes == 0 && ticket->replica != PST_REPLICA_ALL && !ticket->first_seen)
         fleet->replicas[ticket->replica].suspects++;
     if (ticket->crashes < UINT8_MAX)
@@ -169,6 +171,19 @@ void pst_watch_crash(struct pst_fleet *fleet, struct pst_replica *replica, uint3
     fleet->epoch++; /* who was held may go */
 }
 
+/* It failed there before, within the same second: as on a reused connection, then on a fresh one. */
+static bool failed_before(struct pst_fleet *fleet, const struct pst_replica *replica,
+                          const struct pst_fleet_ticket *ticket)
+{
+    const struct pst_victim *victim;
+
+    for (uint32_t n = 0; (victim = recent(fleet, n)) != NULL; n++) {
+        if (victim->replica == replica->id && victim->serial == ticket->serial && !victim->judged)
+            return true;
+    }
+    return false;
+}
+
 struct pst_victim *pst_watch_failed(struct pst_fleet *fleet, struct pst_replica *replica,
                                     uint32_t index, const struct pst_fleet_ticket *ticket,
                                     bool hard)
@@ -181,7 +196,8 @@ struct pst_victim *pst_watch_failed(struct pst_fleet *fleet, struct pst_replica 
         watch->since = fleet->now;
         watch->hard = false;
     }
-    watch->failed++;
+    if (watch->failed == 0 || !failed_before(fleet, replica, ticket))
+        watch->failed++; /* tickets, not attempts: one alone proves nothing */
     watch->last = fleet->now;
     watch->hard = watch->hard || hard;
     pst_probes_hasten(&replica->probes, fleet->now);

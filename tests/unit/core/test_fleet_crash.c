@@ -6,7 +6,7 @@
 
 /*
  * What is a crash, told by traces on replica 0, whose tickets are 0 .. 3:
- *   n          so many tickets are in flight
+ *   n          so many tickets are in flight; t: this one again
  *   r t        ticket t is reset; R: on a reused connection; e: an error event; d: done
  *   f t        the first byte of ticket t
  *   p          a stream's event
@@ -25,6 +25,7 @@ static const struct row {
     {"not within a second", "3 r0 +1000 r1", false},
     {"one is left", "3 r0 r1", false},
     {"one alone is ambiguous", "1 r0", false},
+    {"one lost twice is one", "1 R0 t0 r0", false},
     {"one alone, then refused", "1 r0 +100 x", true},
     {"refused, then the one alone", "2 x +100 r1 r0", true},
     {"one alone, refused too late", "1 r0 +1001 x", false},
@@ -64,7 +65,9 @@ static void play(struct world *w, const char *trace)
         }
         while (*trace >= '0' && *trace <= '9')
             number = number * 10 + (uint32_t)(*trace++ - '0');
-        if (step == 'r')
+        if (step == 't')
+            pst_fleet_take(w->fleet, number, &w->tickets[number], 0, 100 * PST_MS, w->now);
+        else if (step == 'r')
             world_finish(w, number, PST_END_RESET);
         else if (step == 'R')
             world_finish(w, number, PST_END_RESET_REUSED);
