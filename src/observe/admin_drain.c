@@ -1,4 +1,5 @@
 /* admin_drain.c - draining all, or one replica, and those who wait for its end; see admin.h. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "config/config.h"
@@ -136,7 +137,7 @@ void pst_admin_waiters_end(struct pst_admin *admin)
 /* ?name=…, or what the configuration says. False: answered with 400. */
 static bool read_duration(const struct pst_admin_ask *ask, const char *name, pst_ns *duration)
 {
-    char text[32], message[128] = "a duration needs a unit: ";
+    char text[32], message[128];
 
     switch (pst_query_find(ask->query, name, text, sizeof text)) {
     case PST_E_AGAIN:
@@ -148,7 +149,7 @@ static bool read_duration(const struct pst_admin_ask *ask, const char *name, pst
     default:
         break;
     }
-    strcat(strcat(strcat(message, "?"), name), "=500ms, 15s, 10m");
+    (void)snprintf(message, sizeof message, "a duration needs a unit: ?%s=500ms, 15s, 10m", name);
     pst_reply_error(ask->x, 400, NULL, message);
     return false;
 }
