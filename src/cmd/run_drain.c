@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/run.h"
+#include "core/num.h"
 
 /* The last bytes of answers may still be in sockets' buffers: closed connections say that they left. */
 #define FLUSH_LOOK_EVERY (10 * PST_MS)
@@ -134,8 +135,8 @@ void pst_run_drain_begin(struct pst_run *run, pst_ns grace, pst_ns deadline)
 
     if (run->drain.phase != PST_DRAIN_SERVING)
         return;
-    run->drain.grace_until = now + grace;
-    run->drain.until = now + (deadline > grace ? deadline : grace);
+    run->drain.grace_until = pst_add_sat(now, grace);
+    run->drain.until = pst_add_sat(now, deadline > grace ? deadline : grace);
     pst_say(PST_LOG_INFO, "drain: %llu s to be seen, %llu s to end",
             (unsigned long long)(grace / PST_S), (unsigned long long)(deadline / PST_S));
     set_phase(run, PST_DRAIN_GRACE);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
+#include "core/num.h"
 #include "observe/admin_room.h"
 #include "observe/query.h"
 #include "observe/reply.h"
@@ -209,13 +210,13 @@ void pst_admin_replica_drain(const struct pst_admin_ask *ask)
 
         event.u.drain.replica = replica;
         event.u.drain.grace_until = now;
-        event.u.drain.until = now + deadline;
+        event.u.drain.until = pst_add_sat(now, deadline);
         pst_drive_event(view->drive, &event);
     }
     if (replica_left(ask->admin, replica) == 0)
         answer_left(ask->x, true, 0);
     else
-        wait_for(ask, replica, now + deadline);
+        wait_for(ask, replica, pst_add_sat(now, deadline));
 }
 
 void pst_admin_replica_undrain(const struct pst_admin_ask *ask)
