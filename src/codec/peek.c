@@ -65,6 +65,7 @@ static void open_value(struct pst_peek *peek, uint8_t depth_around)
         peek->model_len = 0;
         peek->result.model_bytes = 0;
         peek->result.model_at = 0;
+        peek->result.model_is_odd = true; /* until it is seen to be a string or null */
         break;
     case PST_PEEK_AT_USER:
     case PST_PEEK_AT_METADATA:
@@ -210,9 +211,10 @@ static void open_string(struct pst_peek *peek)
     peek->opening = counts_as_text(place);
     peek->opening_len = 0;
     peek->is_media = false;
-    if (place == PST_PEEK_AT_MODEL)
+    if (place == PST_PEEK_AT_MODEL) {
         peek->result.model_at = peek->walk.json.offset - 1;
-    else if (place == PST_PEEK_AT_PROMPT || place == PST_PEEK_AT_PROMPT_ITEM)
+        peek->result.model_is_odd = false;
+    } else if (place == PST_PEEK_AT_PROMPT || place == PST_PEEK_AT_PROMPT_ITEM)
         tally_of(peek)->prompts++;
     else if (place == PST_PEEK_AT_MEDIA)
         tally_of(peek)->media_parts++;
@@ -312,8 +314,10 @@ static void take_word(struct pst_peek *peek, enum pst_json_kind kind)
     bool is_true = kind == PST_JSON_TRUE;
 
     open_value(peek, peek->walk.json.depth);
-    if (kind == PST_JSON_NULL)
+    if (kind == PST_JSON_NULL) {
+        peek->result.model_is_odd &= peek->walk.place != PST_PEEK_AT_MODEL;
         return;
+    }
     if (peek->walk.place == PST_PEEK_AT_STREAM) {
         peek->result.stream = is_true;
         peek->result.has_stream = true;

@@ -36,6 +36,7 @@ struct pst_peek_result {
     char model[PST_PEEK_TEXT_MAX + 1]; /* decoded UTF-8, NUL-terminated; "" when absent */
     uint64_t model_at;                 /* offset of the value's opening quote in the body */
     uint32_t model_bytes;              /* of the value as written, quotes included; 0: absent */
+    bool model_is_odd;                 /* there, and neither a string nor null */
     char user[PST_PEEK_TEXT_MAX + 1];  /* cut when longer */
     uint64_t text_bytes;   /* prompt text, decoded UTF-8 bytes; images and audio not counted */
     uint64_t text_chars;   /* code points of it */

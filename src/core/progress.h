@@ -12,6 +12,9 @@
 
 #include "core/gate.h"
 
+/* Events are told in batches: what was heard may be so much older than it seems. */
+#define PST_PROGRESS_PERIOD (100 * PST_MS)
+
 struct pst_progress {
     pst_ns heard_at;     /* last byte of any answer, or the first place taken on an idle replica */
     pst_ns asked_at;     /* last time silence made us ask */

@@ -343,6 +343,10 @@ static bool settle_pool(struct pst_request *request, const struct pst_peek_resul
     char message[PST_PEEK_TEXT_MAX + 64];
 
     *ret_model_weight = 100;
+    if (seen->model_is_odd) {
+        refuse_invalid(request, "invalid_model", 400, "The model's name is not a string.", "model");
+        return false;
+    }
     if (request->pool != PST_POOL_NONE) /* the path said it */
         return true;
     if (seen->model_bytes == 0) {

@@ -223,11 +223,15 @@ int pst_http1_head(struct pst_http1 *http, const char *bytes, size_t len, size_t
                    struct pst_http1_head_room *room, struct pst_head *ret_head, size_t *ret_used,
                    struct pst_http1_error *ret_error)
 {
+    static const char version[] = "HTTP/1.";
     size_t blank = 0, head_len, seen;
     const char *why;
     int rc;
 
     PST_ASSERT(http->state == PST_HTTP1_HEAD);
+    if (http->response &&
+        memcmp(bytes, version, len < sizeof version - 1 ? len : sizeof version - 1))
+        return fail(ret_error, 400, "not HTTP/1"); /* known at once: its head may never end */
     if (!http->response && len > 0 && bytes[0] == '\r') {
         if (len == 1)
             return PST_E_AGAIN;
