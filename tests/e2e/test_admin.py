@@ -35,12 +35,15 @@ def test_metrics_listener_serves_three_pages_only(gateway, upstream):
 @pytest.mark.parametrize("compat", [False, True])
 def test_promtool_accepts_the_metrics(gateway, upstream, compat):
     ups = [upstream(ok), upstream(lambda call: call.answer(500, {"error": {}}))]
-    gw = gateway(ups, compat_metrics=compat, pool_keys={"name": 'odd "name"\\x' if False else "chat"})
+    gw = gateway(ups, compat_metrics=compat)
     gw.together(10, lambda i: gw.ask(body=chat(stream=i % 2 == 0)))
     gw.ask("/nowhere")
     page = gw.metrics().text
     done = subprocess.run(["promtool", "check", "metrics"], input=page.encode(), capture_output=True)
-    assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
+    said = done.stderr.decode() + done.stdout.decode()
+    # others' names are theirs to choose: the linter takes llm_d for a unit
+    assert not [line for line in said.splitlines() if line and not (compat and line.startswith("llm_d_"))], said
+    assert compat or done.returncode == 0
     if compat:
         assert "llm_d_epp_flow_control_queue_size" in page and "\ninference_queue_depth" in page
 
@@ -238,7 +241,7 @@ def test_check_says_everything_at_once(tmp_path):
     for line in (1, 2, 4, 5, 6, 7, 11, 12, 13, 14, 15, 16):
         assert f"{file}:{line}:" in said, (line, said)
     for row in said.splitlines():
-        if row.startswith(file):
+        if row.startswith(file) and " errors, " not in row:
             _, line, column, rest = row.split(":", 3)
             assert int(line) > 0 and int(column) > 0 and rest.strip()
     assert "max_wait" not in said.split("\n")[0]

@@ -194,7 +194,7 @@ def test_sigterm_default(gateway, engine):
     keys["pools"][0]["replicas"]["static"].append(b.url)
     gw.reload(keys)
     gw.wait_replica(b.url, "ready")
-    a.process.signal(signal.SIGTERM)
+    a.process.send(signal.SIGTERM)
     r = c.read()
     assert not r.clean or "error" in r.body.decode()
     served(gw, 20)
@@ -211,7 +211,7 @@ def test_sigterm_with_shutdown_timeout(gateway, engine):
     keys["pools"][0]["replicas"]["static"].append(b.url)
     gw.reload(keys)
     gw.wait_replica(b.url, "ready")
-    a.process.signal(signal.SIGTERM)
+    a.process.send(signal.SIGTERM)
     served(gw, 40)
     r = c.read()
     assert r.clean and wire.events(r.body)[-1] == "[DONE]"

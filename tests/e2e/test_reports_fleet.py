@@ -253,7 +253,7 @@ def test_B061_deadline(gateway, upstream):
     call.token("t0")
     c.read_head()
     c.until(b'"t0"')
-    gw.process.signal(signal.SIGTERM)
+    gw.process.send(signal.SIGTERM)
     r = c.read()
     assert not r.clean or "error" in json.loads(wire.events(r.body)[-1])
     call.wait_left()

@@ -20,7 +20,10 @@ def refused_and_closed(gw, up, raw):
         assert r is not None and r.status == 400, (raw, r)
         assert r.get("connection", "").lower() == "close"
         assert r.json["error"]["message"]
-        c.half_close()
+        try:
+            c.half_close()
+        except OSError:
+            pass
         assert c.at_end() in ("cut", "reset")
         assert b"HTTP/1.1" not in c.buffer, "the rest was read as another request"
     assert len(up.calls) == before, up.calls

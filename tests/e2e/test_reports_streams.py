@@ -61,8 +61,8 @@ def test_B002(gateway, upstream):
     for _ in range(20):
         c = gw.client()
         c.request(post())
-        call = up.take()
-        assert gw.metrics().sum("replica_inflight") == 1, "an orphan is still counted"
+        call = up.take()  # at once or after the engine's lag: two slots, one client
+        assert sum(not other.finished.is_set() for other in up.calls) == 1, "an orphan still runs"
         c.close()
         call.wait_left()
     assert gw.outcomes() == {("cancelled", "client"): 20}

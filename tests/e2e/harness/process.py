@@ -58,7 +58,7 @@ class Process:
                 if not self._more.wait(guard_s):
                     raise AssertionError(f"{self.argv} never said it:\n{self.output()}")
 
-    def signal(self, number):
+    def send(self, number):
         self.popen.send_signal(number)
 
     def wait(self, guard_s=GUARD_S):
@@ -70,7 +70,7 @@ class Process:
 
     def stop(self, number=signal.SIGTERM, guard_s=GUARD_S):
         if self.running:
-            self.signal(number)
+            self.send(number)
         return self.wait(guard_s)
 
     def kill(self):

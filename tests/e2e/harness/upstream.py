@@ -25,6 +25,7 @@ class Call:
         first, *rest = raw_head.decode("latin-1").rstrip("\r\n").split("\r\n")
         self.method, self.target, self.version = first.split(" ")
         self.headers = [(n, v.strip()) for n, _, v in (line.partition(":") for line in rest)]
+        self.fresh = connection.calls == 0  # the first on its connection
         self.finished = threading.Event()
         self.keep = True
 

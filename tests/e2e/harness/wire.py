@@ -111,9 +111,9 @@ class Client:
 
     def request(self, data):
         """Bytes of one whole request (or its head)."""
-        self.method = data.split(b" ", 1)[0].decode("latin-1")
-        if self.gateway is not None and self.method == "POST":
-            self.gateway.arrived()
+        self.method, target = data[:4096].decode("latin-1").split(" ", 2)[:2]
+        if self.gateway is not None and not (self.method == "GET" and target.startswith("/v1/models")):
+            self.gateway.arrived()  # a listing is answered, not admitted
         return self.send(data)
 
     def ask(self, *args, **kwargs):
