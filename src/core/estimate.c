@@ -108,7 +108,9 @@ static pst_ns pool_mean(const struct pst_service *s)
 
 pst_ns pst_service_length_mean(const struct pst_service *s, uint8_t length)
 {
-    return pst_max_u64(mean_with_parent(&s->lengths[length], pool_mean(s)), 1);
+    const struct pst_mean *m = &s->lengths[length];
+
+    return m->samples == 0 ? PST_NEVER : pst_max_u64(mean_with_parent(m, pool_mean(s)), 1);
 }
 
 pst_ns pst_service_class_mean(const struct pst_service *s, uint8_t class_)

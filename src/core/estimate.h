@@ -50,6 +50,7 @@ struct pst_service {
 };
 
 pst_ns pst_service_mean(const struct pst_service *s, uint8_t class_, uint8_t length);
+/* PST_NEVER: none of that length was answered yet. */
 pst_ns pst_service_length_mean(const struct pst_service *s, uint8_t length);
 pst_ns pst_service_class_mean(const struct pst_service *s, uint8_t class_);
 void pst_service_learn(struct pst_service *s, uint8_t class_, uint8_t length, pst_ns duration);

@@ -60,7 +60,7 @@ struct pst_gate_pool {
     uint64_t kv_tokens_max;       /* bound on the estimated tokens queued; 0: none */
     uint32_t retry_budget_ppm;    /* of dispatches */
     uint32_t tries_max;           /* attempts per ticket for resets, cuts and stalls */
-    pst_ns first_byte;            /* limit for non-streaming */
+    pst_ns first_byte;            /* limit for non-streaming; 0: none */
     pst_ns first_byte_stream;
     pst_ns stall;          /* silence of a whole replica once it streamed */
     pst_ns no_replica_ttl; /* longest wait while nothing is ready */
@@ -77,7 +77,7 @@ struct pst_gate_pool {
 
 struct pst_gate_config {
     uint64_t seed;
-    uint64_t bytes_max;    /* request bodies held, all pools */
+    uint64_t bytes_max;    /* request bodies held until their FINISH, all pools */
     uint64_t body_max;     /* reserved for a chunked body past its first MiB */
     uint32_t tickets_max;  /* size of the slab: OFFER ids have index < tickets_max */
     uint32_t flows_max;    /* flows beyond share hashed buckets */
@@ -95,8 +95,8 @@ struct pst_ticket_id {
 
 enum pst_gate_event_kind {
     PST_EVENT_TIME,     /* only time passed */
-    PST_EVENT_OFFER,    /* a head was read */
-    PST_EVENT_HELD,     /* so many body bytes are held now */
+    PST_EVENT_OFFER,    /* a head was read; an index >= tickets_max is refused, SLAB_FULL */
+    PST_EVENT_HELD,     /* so many body bytes are held; the last comes before ARRIVE */
     PST_EVENT_ARRIVE,   /* the body was read */
     PST_EVENT_CANCEL,   /* the client left */
     PST_EVENT_FIRST,    /* first byte of an answer */

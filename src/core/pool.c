@@ -46,7 +46,7 @@ static void reserve_for_above(struct pst_pool *pool, uint32_t slots)
 /*
  * Long prompts hold their slots for long, and short ones come in waves. Where slots turn over too
  * slowly for the next short one, long prompts leave what short ones use and two deviations of it, but
- * always keep their share.
+ * keep half their share whatever comes.
  */
 static void limit_long(struct pst_pool *pool, uint32_t slots)
 {
@@ -58,7 +58,7 @@ static void limit_long(struct pst_pool *pool, uint32_t slots)
     if (pst_reserve_slots(slots, used_ppm, pst_service_length_mean(&pool->service, PST_LENGTH_LONG),
                           SHORT_AIM, ONE_IN_SHORT) > 0)
         pool->long_max = (uint32_t)pst_max_u64(
-            pst_sub_sat(slots, pst_ceil_u64(used + 2 * pst_pow(used, 0.5))), share);
+            pst_sub_sat(slots, pst_ceil_u64(used + 2 * pst_pow(used, 0.5))), share / 2);
 }
 
 void pst_pool_advance(struct pst_pool *pool, pst_ns now)

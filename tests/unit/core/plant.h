@@ -20,6 +20,7 @@ struct plant_stream {
     uint16_t weight;
     uint32_t prompt_bytes;
     pst_ns service; /* mean; Pareto of shape 2.5 */
+    uint16_t sequences;
 };
 
 struct plant_seen {
@@ -152,7 +153,7 @@ static inline void plant_arrive(struct plant *p, uint8_t stream)
     event.u.arrive.flow = s->flow;
     event.u.arrive.weight = s->weight;
     event.u.arrive.prompt_bytes = s->prompt_bytes;
-    event.u.arrive.sequences = 1;
+    event.u.arrive.sequences = s->sequences;
     plant_step(p, &event);
 }
 

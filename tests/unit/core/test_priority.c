@@ -25,9 +25,9 @@ static void report(const char *what, uint32_t streams)
 }
 
 static const struct plant_stream bench[] = {
-    {200000, 0, 0, PST_NEVER, 0, 1, 100, 400, SERVICE},
-    {150000, 0, 0, PST_NEVER, 1, 2, 100, 400, SERVICE},
-    {800000, 0, 0, PST_NEVER, 2, 3, 100, 400, SERVICE},
+    {200000, 0, 0, PST_NEVER, 0, 1, 100, 400, SERVICE, 1},
+    {150000, 0, 0, PST_NEVER, 1, 2, 100, 400, SERVICE, 1},
+    {800000, 0, 0, PST_NEVER, 2, 3, 100, 400, SERVICE, 1},
 };
 
 /* The bench `priority` of the project, in virtual time. */
@@ -80,9 +80,9 @@ static void count_share(struct plant *p, uint32_t stream)
 }
 
 static const struct plant_stream overload[] = {
-    {448000, 0, 0, PST_NEVER, 0, 1, 100, 400, SERVICE},
-    {151200, 0, 0, PST_NEVER, 1, 2, 100, 400, SERVICE},
-    {0, 300, 0, PST_NEVER, 2, 3, 100, 400, SERVICE},
+    {448000, 0, 0, PST_NEVER, 0, 1, 100, 400, SERVICE, 1},
+    {151200, 0, 0, PST_NEVER, 1, 2, 100, 400, SERVICE, 1},
+    {0, 300, 0, PST_NEVER, 2, 3, 100, 400, SERVICE, 1},
 };
 
 static uint64_t run_overload(uint32_t guard_ppm, struct shares *shares)
@@ -120,9 +120,9 @@ static void the_guard_gives_low_its_share(void **state)
 static void low_does_not_starve_behind_high(void **state)
 {
     static const struct plant_stream streams[] = {
-        {616000, 0, 0, PST_NEVER, 0, 1, 100, 400, SERVICE},
-        {0, 0, 0, 0, 1, 2, 100, 400, SERVICE},
-        {1000, 0, 0, PST_NEVER, 2, 3, 100, 400, SERVICE},
+        {616000, 0, 0, PST_NEVER, 0, 1, 100, 400, SERVICE, 1},
+        {0, 0, 0, 0, 1, 2, 100, 400, SERVICE, 1},
+        {1000, 0, 0, PST_NEVER, 2, 3, 100, 400, SERVICE, 1},
     };
     struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
 
@@ -140,9 +140,9 @@ static void low_does_not_starve_behind_high(void **state)
 static void order_holds_under_lasting_overload(void **state)
 {
     static const struct plant_stream streams[] = {
-        {300000, 0, 0, PST_NEVER, 0, 1, 100, 400, SERVICE},
-        {300000, 0, 0, PST_NEVER, 1, 2, 100, 400, SERVICE},
-        {300000, 0, 0, PST_NEVER, 2, 3, 100, 400, SERVICE},
+        {300000, 0, 0, PST_NEVER, 0, 1, 100, 400, SERVICE, 1},
+        {300000, 0, 0, PST_NEVER, 1, 2, 100, 400, SERVICE, 1},
+        {300000, 0, 0, PST_NEVER, 2, 3, 100, 400, SERVICE, 1},
     };
     struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
 
@@ -161,32 +161,69 @@ static void order_holds_under_lasting_overload(void **state)
     plant_done(&plant);
 }
 
-/* A flood of long prompts leaves the short ones of the same class alone, and none is refused. */
+/* A flood of long prompts leaves the short ones alone, whosever they are, and none is refused. */
 static void long_prompts_do_not_delay_short_ones(void **state)
 {
-    static const struct plant_stream streams[] = {
-        {100000, 0, 0, PST_NEVER, 1, 1, 100, 800, SERVICE},
-        {100000, 0, 20 * PST_S, 60 * PST_S, 1, 2, 100, 40000, PST_S},
+    static const struct {
+        const char *what;
+        uint32_t short_rate;
+        uint8_t short_class;
+        uint32_t long_rate;
+        pst_ns long_service;
+        uint32_t long_flow;
+        uint64_t long_least; /* dispatched in 37 s: they do get on */
+    } rows[] = {
+        {"another tenant's, 1 s each", 100000, 1, 100000, PST_S, 2, 1000},
+        {"the same tenant's", 100000, 1, 100000, PST_S, 1, 1000},
+        {"5 s each", 100000, 1, 50000, 5 * PST_S, 2, 200},
+        {"while short ones use most slots", 300000, 1, 100000, PST_S, 2, 400},
+        {"of a lower class", 100000, 0, 100000, PST_S, 2, 1000},
     };
     struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
-    uint64_t without;
 
     (void)state;
     config.classes[1].on_full_length[PST_LENGTH_LONG] = PST_ON_FULL_WAIT;
     config.classes[1].ttl = 600 * PST_S;
-    plant_init(&plant, &config, streams, 1, REPLICAS, 11);
-    plant_run(&plant, 61 * PST_S);
-    report("short alone", 1);
-    without = plant_wait_us(&plant, 0, 950000);
-    plant_done(&plant);
+    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
+        const struct plant_stream streams[] = {
+            {rows[i].short_rate, 0, 0, PST_NEVER, rows[i].short_class, 1, 100, 800, SERVICE, 1},
+            {rows[i].long_rate, 0, 20 * PST_S, 60 * PST_S, 1, rows[i].long_flow, 100, 40000,
+             rows[i].long_service, 1},
+        };
+        uint64_t without;
 
-    plant_init(&plant, &config, streams, 2, REPLICAS, 11);
-    plant.measure_from = 23 * PST_S;
-    plant_run(&plant, 61 * PST_S);
-    report("short and long", 2);
-    assert_int_equal(plant.seen[0].refused + plant.seen[1].refused, 0);
-    assert_true(plant.seen[1].dispatched > 500); /* and they do get their share */
-    assert_true(plant_wait_us(&plant, 0, 950000) <= pst_max_u64(2 * without, 20000));
+        plant_init(&plant, &config, streams, 1, REPLICAS, 11);
+        plant_run(&plant, 61 * PST_S);
+        without = plant_wait_us(&plant, 0, 950000);
+        plant_done(&plant);
+
+        plant_init(&plant, &config, streams, 2, REPLICAS, 11);
+        plant.measure_from = 21 * PST_S;
+        plant_run(&plant, 61 * PST_S);
+        report(rows[i].what, 2);
+        assert_int_equal(plant.seen[0].refused + plant.seen[1].refused, 0);
+        assert_true(plant.seen[1].dispatched > rows[i].long_least);
+        assert_true(plant_wait_us(&plant, 0, 950000) <= pst_max_u64(2 * without, 20000));
+        plant_done(&plant);
+    }
+}
+
+/* Eight slots at once on a full pool: others may pass, but not for ever. */
+static void wide_tickets_do_not_starve(void **state)
+{
+    static const struct plant_stream streams[] = {
+        {0, 100, 0, PST_NEVER, 1, 1, 100, 400, SERVICE, 1},
+        {1000, 0, 0, PST_NEVER, 1, 2, 100, 400, SERVICE, 8},
+    };
+    struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
+
+    (void)state;
+    plant_init(&plant, &config, streams, 2, REPLICAS, 17);
+    plant_run(&plant, 121 * PST_S);
+    report("narrow and wide", 2);
+    assert_true(plant.seen[1].dispatched + 2 >= plant.seen[1].arrived);
+    assert_true(plant_wait_us(&plant, 1, 990000) <= 2000000);
+    assert_true(plant.seen[0].dispatched > 400 * 120); /* and the slots are not idle for it */
     plant_done(&plant);
 }
 
@@ -194,12 +231,12 @@ static void long_prompts_do_not_delay_short_ones(void **state)
 static void a_flood_is_its_tenants_own_problem(void **state)
 {
     static const struct plant_stream polite[] = {
-        {300000, 0, 0, PST_NEVER, 1, 1, 200, 400, SERVICE},
-        {2000000, 0, 0, PST_NEVER, 1, 2, 100, 400, SERVICE},
+        {300000, 0, 0, PST_NEVER, 1, 1, 200, 400, SERVICE, 1},
+        {2000000, 0, 0, PST_NEVER, 1, 2, 100, 400, SERVICE, 1},
     };
     static const struct plant_stream greedy[] = {
-        {0, 400, 0, PST_NEVER, 1, 1, 200, 400, SERVICE},
-        {0, 400, 0, PST_NEVER, 1, 2, 100, 400, SERVICE},
+        {0, 400, 0, PST_NEVER, 1, 1, 200, 400, SERVICE, 1},
+        {0, 400, 0, PST_NEVER, 1, 2, 100, 400, SERVICE, 1},
     };
     struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
 
@@ -229,6 +266,7 @@ int main(void)
         cmocka_unit_test(low_does_not_starve_behind_high),
         cmocka_unit_test(order_holds_under_lasting_overload),
         cmocka_unit_test(long_prompts_do_not_delay_short_ones),
+        cmocka_unit_test(wide_tickets_do_not_starve),
         cmocka_unit_test(a_flood_is_its_tenants_own_problem),
     };
 
