@@ -43,8 +43,9 @@ bool pst_load_advance(struct pst_load *load, pst_ns now)
 {
     bool turned = false;
 
-    if (load->period_begin == 0) {
-        load->period_begin = load->at = pst_max_u64(now, 1);
+    if (!load->begun) {
+        load->begun = true;
+        load->period_begin = load->at = now;
         return false;
     }
     /* After a long silence the averages have forgotten all there was. */

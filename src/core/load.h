@@ -27,9 +27,10 @@ struct pst_load {
     struct pst_load_mean shorter;                  /* slots in use by short and mid prompts */
     uint32_t inflight[PST_CLASSES_MAX];            /* sequences, now */
     uint32_t inflight_length[PST_LENGTH_COUNT];
-    pst_ns at;           /* slot-time is summed up to here */
-    pst_ns period_begin; /* 0: not begun */
-    uint32_t periods;    /* seen, at most those of the average */
+    pst_ns at; /* slot-time is summed up to here */
+    pst_ns period_begin;
+    uint32_t periods; /* seen, at most those of the average */
+    bool begun;
 };
 
 /* Sums up to now. True: a period ended, the averages are new. */

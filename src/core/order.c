@@ -66,7 +66,7 @@ static enum look_result look_aside(struct look *look, uint8_t class_, struct pst
             pick->ticket = t;
             return LOOK_PICKED;
         }
-        if (!pst_fleet_is_picky(&t->fleet, look->now) &&
+        if (t->fleet.sequences > 1 && t->fleet.crashes == 0 &&
             pool->started - t->aside_mark >= look->capacity.slots)
             hold = true;
     }
