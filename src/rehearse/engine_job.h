@@ -99,8 +99,12 @@ struct pst_engine_server {
 
 /* engine_server.c */
 pst_ns pst_engine_scaled(const struct pst_engine_server *server, pst_ns duration);
-void pst_engine_worker_died(struct pst_engine_server *server);
 bool pst_engine_is_frozen(const struct pst_engine_server *server);
+
+/* engine_end.c */
+void pst_engine_end_init(struct pst_engine_server *server);
+void pst_engine_exit(struct pst_engine_server *server); /* says so, once */
+void pst_engine_worker_died(struct pst_engine_server *server);
 void pst_engine_job_ended(struct pst_engine_server *server); /* one less: may be the last */
 
 /* engine_turn.c: the model and what it says. */
@@ -129,9 +133,14 @@ void pst_engine_job_fail(struct pst_engine_job *job, enum pst_engine_error error
 void pst_engine_job_send_whole(struct pst_engine_job *job);
 void pst_engine_job_timers_init(struct pst_engine_job *job);
 
+/* engine_route.c */
+void pst_engine_route(struct pst_engine_server *server, struct pst_exchange *x,
+                      const struct pst_head *head);
+
 /* engine_pages.c: everything but inference. */
-void pst_engine_page(struct pst_engine_server *server, struct pst_exchange *x,
-                     const struct pst_head *head);
+enum pst_engine_page { PST_ENGINE_PAGE_NONE, PST_ENGINE_PAGE_METHOD, PST_ENGINE_PAGE_ANSWERED };
+enum pst_engine_page pst_engine_page(struct pst_engine_server *server, struct pst_exchange *x,
+                                     struct pst_slice path, enum pst_method method, bool loading);
 void pst_engine_page_fault(struct pst_engine_server *server, struct pst_exchange *x,
                            const struct pst_text *body);
 void pst_engine_reply(struct pst_exchange *x, uint16_t status, const char *type,
@@ -139,6 +148,5 @@ void pst_engine_reply(struct pst_exchange *x, uint16_t status, const char *type,
 void pst_engine_reply_error(struct pst_engine_server *server, struct pst_exchange *x,
                             enum pst_engine_form form, enum pst_engine_error error,
                             const char *detail);
-void pst_engine_remember(struct pst_engine_server *server, const struct pst_head *head);
 
 #endif

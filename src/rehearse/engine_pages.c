@@ -1,9 +1,8 @@
 /*
- * engine_pages.c - which path is what, and the small pages: health, models, metrics, slots.
+ * engine_pages.c - the small pages: health, models, slots, and what a test wants to know.
  */
 #include "rehearse/engine_job.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -16,18 +15,6 @@ struct page {
     int like;           /* -1: every engine */
     bool while_loading; /* answered whatever the engine's state is */
     void (*answer)(struct pst_engine_server *server, struct pst_exchange *x);
-};
-
-static const struct {
-    const char *path;
-    enum pst_engine_form form;
-    enum pst_peek_form peek;
-} inference[] = {
-    {"/v1/chat/completions", PST_ENGINE_CHAT, PST_PEEK_CHAT},
-    {"/v1/completions", PST_ENGINE_COMPLETION, PST_PEEK_COMPLETION},
-    {"/v1/embeddings", PST_ENGINE_EMBEDDINGS, PST_PEEK_EMBEDDINGS},
-    {"/v1/responses", PST_ENGINE_RESPONSES, PST_PEEK_RESPONSES},
-    {"/v1/messages", PST_ENGINE_MESSAGES, PST_PEEK_MESSAGES},
 };
 
 void pst_engine_reply(struct pst_exchange *x, uint16_t status, const char *type,
@@ -234,13 +221,6 @@ static const struct page pages[] = {
     {"/last", PST_METHOD_GET, -1, true, last},
 };
 
-static bool is_loading(const struct pst_engine_server *server)
-{
-    if (pst_engine_fault_is_on(&server->faults, PST_FAULT_LOADING))
-        return true;
-    return !server->loaded && !pst_engine_fault_is_on(&server->faults, PST_FAULT_READY_EARLY);
-}
-
 /* {"clear": ["all"], "set": ["hang"]}: what is cleared is cleared first. */
 void pst_engine_page_fault(struct pst_engine_server *server, struct pst_exchange *x,
                            const struct pst_text *body)
@@ -277,92 +257,10 @@ void pst_engine_page_fault(struct pst_engine_server *server, struct pst_exchange
     pst_engine_turn(server); /* it may have been frozen */
 }
 
-/* The head as it came, for tests of what a gateway passes on. */
-void pst_engine_remember(struct pst_engine_server *server, const struct pst_head *head)
+enum pst_engine_page pst_engine_page(struct pst_engine_server *server, struct pst_exchange *x,
+                                     struct pst_slice path, enum pst_method method, bool loading)
 {
-    struct pst_text *text = &server->last;
-    char buffer[1024];
-
-    pst_text_clear(text);
-    snprintf(buffer, sizeof buffer, "%.*s", (int)head->target.len, head->target.at);
-    pst_text_put(text, "{\"target\":");
-    pst_text_quote(text, buffer);
-    pst_text_put(text, ",\"headers\":[");
-    for (size_t i = 0; i < head->count; i++) {
-        pst_text_put(text, i == 0 ? "[" : ",[");
-        snprintf(buffer, sizeof buffer, "%.*s", (int)head->headers[i].name.len,
-                 head->headers[i].name.at);
-        pst_text_quote(text, buffer);
-        pst_text_put(text, ",");
-        snprintf(buffer, sizeof buffer, "%.*s", (int)head->headers[i].value.len,
-                 head->headers[i].value.at);
-        pst_text_quote(text, buffer);
-        pst_text_put(text, "]");
-    }
-    pst_text_put(text, "]");
-}
-
-/* X-Request-Id becomes the answer's id, where it can stand in JSON as it is. */
-static void take_id(struct pst_engine_job *job, const struct pst_head *head)
-{
-    const struct pst_header *header = pst_head_find(head, PST_SLICE("x-request-id"));
-    struct pst_engine_server *server = job->server;
-    bool plain = header != NULL && header->value.len > 0 && header->value.len <= PST_ENGINE_ID_MAX;
-
-    for (size_t i = 0; plain && i < header->value.len; i++) {
-        unsigned char c = (unsigned char)header->value.at[i];
-
-        plain = c > 0x20 && c < 0x7f && c != '"' && c != '\\';
-    }
-    if (!plain) {
-        snprintf(job->answer.id, sizeof job->answer.id, "%016llx",
-                 (unsigned long long)++server->ids);
-        return;
-    }
-    memcpy(job->answer.id, header->value.at, header->value.len);
-    if (pst_seen_count(&server->seen, header->value) == 1)
-        server->stats.ids_twice++;
-    pst_seen_add(&server->seen, header->value);
-}
-
-static void begin_job(struct pst_engine_server *server, struct pst_exchange *x,
-                      const struct pst_head *head, int which)
-{
-    struct pst_engine_job *job;
-
-    if (which >= 0) {
-        server->stats.received++;
-        pst_engine_remember(server, head);
-    }
-    job = pst_engine_job_new(server, x);
-    if (job == NULL) {
-        server->stats.refused += which >= 0;
-        pst_engine_reply_error(server, x, PST_ENGINE_CHAT, PST_ENGINE_ERROR_BUSY, NULL);
-        return;
-    }
-    job->kind = PST_JOB_FAULT;
-    if (which >= 0) {
-        job->kind = PST_JOB_INFERENCE;
-        job->answer.form = inference[which].form;
-        pst_peek_init(&job->peek, inference[which].peek);
-        take_id(job, head);
-    }
-    pst_exchange_read(x, true);
-}
-
-static struct pst_slice path_of(const struct pst_head *head)
-{
-    const char *query = memchr(head->target.at, '?', head->target.len);
-
-    return query == NULL ? head->target
-                         : pst_slice(head->target.at, (size_t)(query - head->target.at));
-}
-
-void pst_engine_page(struct pst_engine_server *server, struct pst_exchange *x,
-                     const struct pst_head *head)
-{
-    struct pst_slice path = path_of(head);
-    enum pst_engine_error error = PST_ENGINE_ERROR_PATH;
+    enum pst_engine_page found = PST_ENGINE_PAGE_NONE;
 
     for (size_t i = 0; i < PST_COUNT_OF(pages); i++) {
         const struct page *page = &pages[i];
@@ -370,35 +268,14 @@ void pst_engine_page(struct pst_engine_server *server, struct pst_exchange *x,
         if (!pst_slice_equal(path, pst_slice_of(page->path)) ||
             (page->like >= 0 && page->like != (int)server->config.like))
             continue;
-        error = PST_ENGINE_ERROR_METHOD;
-        if (page->method != head->method)
+        found = PST_ENGINE_PAGE_METHOD;
+        if (page->method != method)
             continue;
-        if (is_loading(server) && !page->while_loading)
+        if (loading && !page->while_loading)
             pst_engine_reply_error(server, x, PST_ENGINE_CHAT, PST_ENGINE_ERROR_LOADING, NULL);
         else
             page->answer(server, x);
-        return;
+        return PST_ENGINE_PAGE_ANSWERED;
     }
-    if (pst_slice_equal(path, PST_SLICE("/fault")) && head->method == PST_METHOD_POST) {
-        begin_job(server, x, head, -1);
-        return;
-    }
-    for (size_t i = 0; i < PST_COUNT_OF(inference); i++) {
-        if (!pst_slice_equal(path, pst_slice_of(inference[i].path)))
-            continue;
-        error = PST_ENGINE_ERROR_METHOD;
-        if (head->method != PST_METHOD_POST)
-            break;
-        if (is_loading(server)) {
-            server->stats.received++;
-            server->stats.refused++;
-            pst_engine_reply_error(server, x, inference[i].form, PST_ENGINE_ERROR_LOADING, NULL);
-            return;
-        }
-        begin_job(server, x, head, (int)i);
-        return;
-    }
-    if (is_loading(server))
-        error = PST_ENGINE_ERROR_LOADING;
-    pst_engine_reply_error(server, x, PST_ENGINE_CHAT, error, NULL);
+    return found;
 }

@@ -14,15 +14,6 @@
 #define IDS_MAX         (UINT32_C(1) << 20)
 #define ADDRESS_MAX     64
 
-/* How vLLM goes. Source: measured on 0.32. */
-#define LISTENER_CLOSES (30 * PST_MS)   /* after SIGTERM */
-#define STREAMS_CUT     (400 * PST_MS)  /* after SIGTERM without a time-out */
-#define LAST_ANSWER     (100 * PST_MS)  /* from the last byte to the exit */
-#define EXIT_AFTER_LAST (4700 * PST_MS) /* after a shutdown with a time-out */
-#define HANGS_FOR       (300 * PST_S)   /* when that time-out expires */
-#define WORKER_GONE     (1000 * PST_MS) /* from its death to a closed port */
-#define WORKER_EXIT     (2400 * PST_MS) /* … and to the exit */
-
 pst_ns pst_engine_scaled(const struct pst_engine_server *server, pst_ns duration)
 {
     return duration == PST_NEVER ? PST_NEVER : pst_to_u64((double)duration / server->config.speed);
@@ -33,145 +24,6 @@ bool pst_engine_is_frozen(const struct pst_engine_server *server)
     return pst_engine_fault_is_on(&server->faults, PST_FAULT_FREEZE);
 }
 
-static void set_phase(struct pst_engine_server *server, pst_ns after,
-                      void (*fire)(struct pst_timer *))
-{
-    server->phase_timer.fire = fire;
-    pst_timer_set(server->loop, &server->phase_timer,
-                  pst_loop_now(server->loop) + pst_engine_scaled(server, after));
-}
-
-static void set_exit(struct pst_engine_server *server, pst_ns after)
-{
-    pst_timer_set(server->loop, &server->exit_timer,
-                  pst_loop_now(server->loop) + pst_engine_scaled(server, after));
-}
-
-static void exit_due(struct pst_timer *timer)
-{
-    struct pst_engine_server *server = PST_OWNER_OF(timer, struct pst_engine_server, exit_timer);
-
-    if (server->ended_told)
-        return;
-    server->ended_told = true;
-    if (server->config.ended != NULL)
-        server->config.ended(server->config.user);
-}
-
-static void fail_job(struct pst_engine_server *server, struct pst_engine_job *job)
-{
-    switch (job->stage) {
-    case PST_JOB_LEAVING:
-    case PST_JOB_CLOSING:
-    case PST_JOB_STAGE_COUNT:
-        return;
-    case PST_JOB_WAITING:
-    case PST_JOB_RUNNING:
-    case PST_JOB_READING:
-    case PST_JOB_HUNG:
-        break;
-    }
-    pst_engine_job_leave_model(job);
-    if (server->config.like == PST_ENGINE_LIKE_VLLM) {
-        pst_engine_job_fail(job, PST_ENGINE_ERROR_INTERNAL, NULL);
-    } else {
-        job->resets = true;
-        pst_engine_job_close(job);
-    }
-}
-
-/* Every request in flight ends in an error, in the engine's own way. The model is told afterwards. */
-static void fail_jobs(struct pst_engine_server *server)
-{
-    bool in_turn = server->in_turn;
-
-    server->in_turn = true;
-    for (uint32_t i = 0; i < server->config.model.requests_max; i++) {
-        struct pst_engine_job *job = server->jobs[i];
-
-        if (job != NULL && job->kind == PST_JOB_INFERENCE && !job->counted)
-            fail_job(server, job);
-    }
-    server->in_turn = in_turn;
-    pst_engine_turn(server);
-}
-
-static void close_port(struct pst_timer *timer)
-{
-    struct pst_engine_server *server = PST_OWNER_OF(timer, struct pst_engine_server, phase_timer);
-
-    pst_server_drain(server->http);
-}
-
-void pst_engine_worker_died(struct pst_engine_server *server)
-{
-    if (server->dead)
-        return;
-    server->dead = true;
-    fail_jobs(server);
-    set_phase(server, WORKER_GONE, close_port);
-    set_exit(server, WORKER_EXIT);
-}
-
-/* SIGTERM without a time-out: the port goes first, then what is in flight. */
-static void cut_off(struct pst_timer *timer)
-{
-    struct pst_engine_server *server = PST_OWNER_OF(timer, struct pst_engine_server, phase_timer);
-
-    fail_jobs(server);
-    set_exit(server, LAST_ANSWER);
-}
-
-static void port_closed(struct pst_timer *timer)
-{
-    close_port(timer);
-    set_phase(PST_OWNER_OF(timer, struct pst_engine_server, phase_timer),
-              STREAMS_CUT - LISTENER_CLOSES, cut_off);
-}
-
-/* The time-out of a graceful end expired: everything still open hangs, for minutes. */
-static void graceful_expired(struct pst_timer *timer)
-{
-    struct pst_engine_server *server = PST_OWNER_OF(timer, struct pst_engine_server, phase_timer);
-
-    server->faults.ppm[PST_FAULT_FREEZE] = PST_PPM;
-    pst_timer_cancel(server->loop, &server->model_timer);
-    set_exit(server, HANGS_FOR);
-}
-
-static bool jobs_are_open(const struct pst_engine_server *server)
-{
-    return server->free_count < server->config.model.requests_max;
-}
-
-void pst_engine_job_ended(struct pst_engine_server *server)
-{
-    if (server->refusing && !jobs_are_open(server) && server->exit_timer.place == 0) {
-        pst_timer_cancel(server->loop, &server->phase_timer);
-        set_exit(server, EXIT_AFTER_LAST);
-    }
-}
-
-void pst_engine_server_terminate(struct pst_engine_server *server)
-{
-    if (server->ending || !server->loaded) {
-        exit_due(&server->exit_timer);
-        return;
-    }
-    server->ending = true;
-    if (server->config.like == PST_ENGINE_LIKE_LLAMACPP) {
-        pst_server_drain(server->http);
-        fail_jobs(server);
-        set_exit(server, LAST_ANSWER);
-    } else if (server->config.shutdown_timeout == 0) {
-        set_phase(server, LISTENER_CLOSES, port_closed);
-    } else {
-        server->refusing = true;
-        set_phase(server, server->config.shutdown_timeout, graceful_expired);
-        pst_engine_job_ended(server);
-    }
-}
-
 static void model_due(struct pst_timer *timer)
 {
     pst_engine_turn(PST_OWNER_OF(timer, struct pst_engine_server, model_timer));
@@ -179,7 +31,7 @@ static void model_due(struct pst_timer *timer)
 
 static void exchange_head(struct pst_exchange *x, const struct pst_head *head)
 {
-    pst_engine_page(pst_exchange_server_user(x), x, head);
+    pst_engine_route(pst_exchange_server_user(x), x, head);
 }
 
 static void exchange_body(struct pst_exchange *x, const char *data, size_t len)
@@ -283,7 +135,7 @@ static void load_done(struct pst_timer *timer)
 
     server->loaded = true;
     if (server->reserved_fd >= 0 && open_port(server) != PST_OK)
-        exit_due(&server->exit_timer);
+        pst_engine_exit(server);
 }
 
 static int make_model(struct pst_engine_server *server)
@@ -351,7 +203,7 @@ int pst_engine_server_new(struct pst_loop *loop, const struct pst_engine_server_
     server->reserved_fd = -1;
     server->model_timer.fire = model_due;
     server->load_timer.fire = load_done;
-    server->exit_timer.fire = exit_due;
+    pst_engine_end_init(server);
     pst_prng_init(&server->dice, config->model.seed ^ UINT64_C(0x9e3779b97f4a7c15));
 
     if ((rc = make_model(server)) != PST_OK || (rc = make_tables(server)) != PST_OK ||

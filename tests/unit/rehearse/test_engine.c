@@ -419,7 +419,7 @@ static void cold_vllm_refuses_cold_llama_says_so(void **state)
         struct client c;
         struct bench b;
 
-        config.cold_start = 200 * PST_MS;
+        config.cold_start = 700 * PST_MS;
         setup(&b, config, "");
         assert_int_equal(b.opened, like == PST_ENGINE_LIKE_LLAMACPP);
         start(&b, &c, "GET", "/health", "");

@@ -170,7 +170,7 @@ static void a_silent_server_is_sent_to_all_the_same(void **state)
     setup(&b);
     add_engine(&b, "1ms", "hang");
     add_mix(&b, "rate=200,arrivals=const");
-    config.drain = 300 * PST_MS;
+    config.drain = PST_S;
     begin(&b, config);
     run_to_end(&b);
     class_ = &pst_load_run_tally(b.run)->classes[0];
