@@ -42,8 +42,10 @@ static void end_process(struct pst_run *run)
     bool failed = run->drain.cut && count > 0;
 
     run->drain.over = true;
-    if (failed)
+    if (failed) {
+        pst_gateway_cut(run->gateway);
         pst_say(PST_LOG_ERROR, "drain: %u requests were cut off at the deadline", count);
+    }
     run->exit_code = failed ? PST_EXIT_FAILED : PST_EXIT_OK;
     pst_loop_stop(run->loop);
 }

@@ -126,6 +126,9 @@ void pst_forward_dispatch(struct pst_request *request, const struct pst_gate_act
     request->dispatched = pst_loop_now(gateway->loop);
     request->record.wait = action->u.dispatch.waited;
     request->record.tries++;
+    if ((action->u.dispatch.flags & PST_DISPATCH_GUARD) != 0)
+        pst_metric_add(gateway->metrics, PST_METRIC_GUARD,
+                       (struct pst_labels){.pool = request->pool, .class_ = request->class_}, 1);
     pst_request_name(&request->replica_name, pst_slice_of(url));
     request->call.handler = &pst_relay_handler;
     head = compose(request);

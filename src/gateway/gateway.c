@@ -205,6 +205,21 @@ void pst_gateway_stop(struct pst_gateway *gateway)
     pst_server_drain(gateway->server);
 }
 
+void pst_gateway_cut(struct pst_gateway *gateway)
+{
+    for (uint32_t i = 0; i < gateway->config->gate.tickets_max; i++) {
+        struct pst_request *request = gateway->by_ticket[i];
+
+        if (request == NULL || request->exchange == NULL)
+            continue;
+        if (request->committed)
+            pst_relay_break(request, "This gateway is shutting down.", "shutting_down");
+        else
+            pst_refuse_finished(request, PST_REASON_DRAINING, 0);
+        pst_request_cancel(request);
+    }
+}
+
 uint32_t pst_gateway_open(const struct pst_gateway *gateway)
 {
     return gateway->open;

@@ -163,7 +163,7 @@ static void offer(struct pst_request *request)
     if (!pst_drive_ticket(gateway->drive, &request->ticket)) {
         request->record.reason = PST_REASON_SLAB_FULL;
         request->record.outcome = PST_OUTCOME_REFUSED;
-        pst_refuse_finished(request, PST_OUTCOME_REFUSED, PST_REASON_SLAB_FULL, 1000);
+        pst_refuse_finished(request, PST_REASON_SLAB_FULL, 1000);
         pst_request_finished(request);
         return;
     }

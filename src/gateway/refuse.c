@@ -56,12 +56,11 @@ static const struct pst_refusal by_reason[PST_REASON_COUNT] = {
                            "The replica failed inside its answer.", NULL, NULL, -1, 0},
 };
 
-struct pst_refusal pst_refuse_words(const struct pst_gateway *gateway, enum pst_outcome outcome,
-                                    enum pst_reason reason, uint32_t retry_after_ms)
+struct pst_refusal pst_refuse_words(const struct pst_gateway *gateway, enum pst_reason reason,
+                                    uint32_t retry_after_ms)
 {
     struct pst_refusal words = by_reason[reason];
 
-    (void)outcome;
     if (words.status == 0)
         words.status = gateway->config->overload_status;
     words.retry_after_ms = retry_after_ms;
@@ -200,10 +199,10 @@ void pst_refuse(struct pst_request *request, const struct pst_refusal *refusal)
     request->exchange = NULL;
 }
 
-void pst_refuse_finished(struct pst_request *request, enum pst_outcome outcome,
-                         enum pst_reason reason, uint32_t retry_after_ms)
+void pst_refuse_finished(struct pst_request *request, enum pst_reason reason,
+                         uint32_t retry_after_ms)
 {
-    struct pst_refusal words = pst_refuse_words(request->gateway, outcome, reason, retry_after_ms);
+    struct pst_refusal words = pst_refuse_words(request->gateway, reason, retry_after_ms);
 
     pst_refuse(request, &words);
 }

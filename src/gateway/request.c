@@ -125,7 +125,7 @@ static void answer_client(struct pst_request *request, enum pst_outcome outcome,
         return;
     }
     if (request->committed) {
-        words = pst_refuse_words(request->gateway, outcome, reason, 0);
+        words = pst_refuse_words(request->gateway, reason, 0);
         pst_relay_break(request, words.message, words.code);
         return;
     }
@@ -133,7 +133,7 @@ static void answer_client(struct pst_request *request, enum pst_outcome outcome,
         pst_relay_pass_on(request);
         return;
     }
-    pst_refuse_finished(request, outcome, reason, retry_after_ms);
+    pst_refuse_finished(request, reason, retry_after_ms);
 }
 
 void pst_request_conclude(struct pst_request *request, const struct pst_gate_action *action)

@@ -145,17 +145,17 @@ struct pst_refusal {
     uint32_t retry_after_ms;
 };
 void pst_refuse(struct pst_request *request, const struct pst_refusal *refusal);
-/* What FINISH's outcome and reason mean to a client that has seen nothing yet. */
-void pst_refuse_finished(struct pst_request *request, enum pst_outcome outcome,
-                         enum pst_reason reason, uint32_t retry_after_ms);
+/* What FINISH's reason means to a client that has seen nothing yet. */
+void pst_refuse_finished(struct pst_request *request, enum pst_reason reason,
+                         uint32_t retry_after_ms);
 /* For what the server refuses by itself: a word for the status, and the body around `why`. */
 const char *pst_refuse_code(uint16_t status);
 size_t pst_refuse_body(uint16_t status, const char *why, char *buffer, size_t size);
 /* An event in a stream, in the route's own shape. Returns its length. */
 size_t pst_refuse_event(const struct pst_route *route, const char *message, const char *code,
                         char *buffer, size_t size);
-/* The outcome and reason as error words. */
-struct pst_refusal pst_refuse_words(const struct pst_gateway *gateway, enum pst_outcome outcome,
-                                    enum pst_reason reason, uint32_t retry_after_ms);
+/* The reason as error words. */
+struct pst_refusal pst_refuse_words(const struct pst_gateway *gateway, enum pst_reason reason,
+                                    uint32_t retry_after_ms);
 
 #endif
