@@ -110,9 +110,9 @@ void pst_request_cancel(struct pst_request *request)
     pst_gateway_event(request->gateway, &event);
 }
 
-/* The response, as far as it is still owed, by outcome. */
-static void answer_client(struct pst_request *request, enum pst_outcome outcome,
-                          enum pst_reason reason, uint32_t retry_after_ms)
+/* The response, as far as it is still owed. */
+static void answer_client(struct pst_request *request, enum pst_reason reason,
+                          uint32_t retry_after_ms)
 {
     struct pst_refusal words;
 
@@ -151,7 +151,7 @@ void pst_request_conclude(struct pst_request *request, const struct pst_gate_act
     record->reason = (uint8_t)reason;
     if (record->refusal != NULL) /* refused by us while it had a ticket */
         record->outcome = PST_OUTCOME_REFUSED;
-    answer_client(request, outcome, reason, action->u.finish.retry_after_ms);
+    answer_client(request, reason, action->u.finish.retry_after_ms);
     if (record->refusal == NULL && outcome == PST_OUTCOME_CANCELLED)
         record->status = 499;
     request->gateway->by_ticket[request->ticket.index] = NULL;
