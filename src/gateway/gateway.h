@@ -46,12 +46,11 @@ int pst_gateway_reload(struct pst_gateway *gateway, const struct pst_config *con
 void pst_gateway_close_after(struct pst_gateway *gateway);
 void pst_gateway_stop(struct pst_gateway *gateway);
 
-uint32_t
-    /* The deadline came: what is left ends visibly, by an event, a refusal or a broken connection. */
-    void
-    pst_gateway_cut(struct pst_gateway *gateway);
+/* The deadline came: what is left ends visibly: an event, a refusal or a broken connection. */
+void pst_gateway_cut(struct pst_gateway *gateway);
 
-pst_gateway_open(const struct pst_gateway *gateway); /* requests in flight, answers included */
+/* Requests in flight, answers included. */
+uint32_t pst_gateway_open(const struct pst_gateway *gateway);
 uint32_t pst_gateway_connections(const struct pst_gateway *gateway);
 uint16_t pst_gateway_port(const struct pst_gateway *gateway);
 
