@@ -17,12 +17,12 @@ static const struct {
 
 static const char *read_number(const char *value, double *ret_number)
 {
-    const char *why = "a number is wanted";
     struct pst_law law;
+    const char *why;
 
     if (pst_law_read(value, strlen(value), PST_LAW_NUMBER, &law, &why) != PST_OK ||
         law.kind != PST_LAW_CONST)
-        return why;
+        return "a number is wanted, as 200 or 0.5";
     *ret_number = law.mean;
     return NULL;
 }

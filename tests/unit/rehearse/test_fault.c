@@ -95,7 +95,7 @@ static const struct {
     {"rate=0.5,arrivals=gamma:2,prompt=lognormal:1:512,path=/v1/messages,model=m,type=chat", NULL},
     {"rate", "KEY=VALUE"},
     {"speed=3", "the keys are"},
-    {"rate=fast", "not a law"},
+    {"rate=fast", "a number"},
     {"stream=yes", "0 or 1"},
     {"class=a b", "printable"},
     {"path=/admin", "the path is none"},
