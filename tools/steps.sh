@@ -16,7 +16,7 @@ steps_counts() {
 import re, sys
 text = open(sys.argv[1], errors="replace").read()
 ctest = re.findall(r"^\d+% tests passed, (\d+) tests failed out of (\d+)$", text, re.M)
-pytest = [l for l in text.splitlines() if re.match(r"^=+ .*\b(passed|failed|errors?)\b.* in [\d.]+s", l)]
+pytest = [l for l in text.splitlines() if re.match(r"^(=+ )?\d+ (passed|failed|errors?|skipped)\b.* in [\d.]+s", l)]
 own = re.findall(r"^(\d+) passed, (\d+) failed$", text, re.M)
 passed = failed = 0
 for bad, all_of_them in ctest:
