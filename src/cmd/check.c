@@ -37,7 +37,7 @@ static void print_text(const char *path, const struct pst_config *config,
     for (size_t i = 0; i < problems->count; i++)
         print_problem(path, &problems->item[i]);
     if (config == NULL) {
-        printf("%s: not usable; errors %zu, warnings %zu\n", path, problems->errors, warnings);
+        printf("%s: %zu errors, %zu warnings\n", path, problems->errors, warnings);
         return;
     }
     for (size_t i = 0; i < config->pools_count; i++)
