@@ -155,6 +155,14 @@ static bool body_is_small_enough(struct pst_request *request, uint64_t bytes)
     return false;
 }
 
+/* The unit of fairness: model and tenant, and the user where the tenant is known by its key. */
+static uint32_t flow_of(const struct pst_request *request, struct pst_slice user)
+{
+    uint32_t key = ((uint32_t)request->tenant << 16 | request->model_number) ^ request->flow_key;
+
+    return pst_classify_key(key, request->authenticated ? user : pst_slice(NULL, 0));
+}
+
 static void offer(struct pst_request *request)
 {
     struct pst_gateway *gateway = request->gateway;
@@ -174,7 +182,7 @@ static void offer(struct pst_request *request)
     event.u.offer.pool = gateway->config->pools_count == 1 ? 0 : request->pool;
     event.u.offer.class_ = request->class_;
     event.u.offer.type = request->type;
-    event.u.offer.flow = pst_classify_key(request->tenant, pst_slice(NULL, 0));
+    event.u.offer.flow = flow_of(request, pst_slice(NULL, 0));
     event.u.offer.weight = gateway->config->tenants[request->tenant].weight;
     pst_gateway_event(gateway, &event);
 }
@@ -272,10 +280,20 @@ static void on_head(struct pst_exchange *x, const struct pst_head *head)
     offer(request);
 }
 
+/* A body of unknown length: what is held of it by now. */
+static void tell_held(struct pst_request *request)
+{
+    struct pst_gate_event event = {.kind = PST_EVENT_HELD};
+
+    request->body_told = request->body.bytes;
+    event.u.held.id = request->ticket;
+    event.u.held.bytes = request->body.bytes;
+    pst_gateway_event(request->gateway, &event);
+}
+
 static void on_body(struct pst_exchange *x, const char *data, size_t len)
 {
     struct pst_request *request = pst_exchange_user(x);
-    struct pst_gate_event event = {.kind = PST_EVENT_HELD};
     uint64_t expected = 0;
 
     if (!body_is_small_enough(request, request->body.bytes + len))
@@ -294,12 +312,8 @@ static void on_body(struct pst_exchange *x, const char *data, size_t len)
     request->record.bytes_in = request->body.bytes;
     (void)pst_peek_feed(&request->peek, data, len); /* its verdict is asked for at the end */
     if (request->content_length == PST_LENGTH_UNKNOWN &&
-        request->body.bytes - request->body_told >= TOLD_EVERY) {
-        request->body_told = request->body.bytes;
-        event.u.held.id = request->ticket;
-        event.u.held.bytes = request->body.bytes;
-        pst_gateway_event(request->gateway, &event);
-    }
+        request->body.bytes - request->body_told >= TOLD_EVERY)
+        tell_held(request);
 }
 
 static uint64_t hash_of(const struct pst_chain *body)
@@ -387,38 +401,12 @@ static uint32_t prompt_bytes_of(const struct pst_peek_result *seen)
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
 
-static uint32_t flow_of(const struct pst_request *request, const struct pst_peek_result *seen)
+static void arrive(struct pst_request *request, const struct pst_peek_result *seen,
+                   uint32_t model_weight)
 {
-    uint32_t key = ((uint32_t)request->tenant << 16 | request->model_number) ^ request->flow_key;
-
-    if (request->authenticated && seen->user[0] != '\0')
-        return pst_classify_key(key, pst_slice_of(seen->user));
-    return pst_classify_key(key, pst_slice(NULL, 0));
-}
-
-static void on_body_end(struct pst_exchange *x)
-{
-    struct pst_request *request = pst_exchange_user(x);
-    struct pst_gateway *gateway = request->gateway;
+    uint32_t weight =
+        model_weight * request->gateway->config->tenants[request->tenant].weight / 100;
     struct pst_gate_event event = {.kind = PST_EVENT_ARRIVE};
-    struct pst_peek_result seen;
-    uint32_t weight;
-
-    if (pst_peek_finish(&request->peek, &seen) != PST_OK) {
-        uint64_t offset;
-        const char *why = pst_peek_error(&request->peek, &offset);
-        char message[256];
-
-        snprintf(message, sizeof message, "The body is not valid JSON: %s at byte %llu.", why,
-                 (unsigned long long)offset);
-        refuse_invalid(request, "invalid_body", 400, message, NULL);
-        return;
-    }
-    if (!settle_pool(request, &seen, &weight))
-        return;
-    request->stream = seen.stream || request->route->streams_always;
-    request->record.stream = request->stream;
-    weight = weight * gateway->config->tenants[request->tenant].weight / 100;
 
     event.flags = (uint8_t)((request->stream ? PST_ARRIVE_STREAM : 0) |
                             (request->client_retry ? PST_ARRIVE_RETRY : 0));
@@ -426,17 +414,52 @@ static void on_body_end(struct pst_exchange *x)
     event.u.arrive.pool = request->pool;
     event.u.arrive.class_ = request->class_;
     event.u.arrive.type = request->type;
-    event.u.arrive.flow = flow_of(request, &seen);
-    event.u.arrive.prompt_bytes = prompt_bytes_of(&seen);
-    event.u.arrive.max_tokens = seen.max_tokens;
+    event.u.arrive.flow = flow_of(request, pst_slice_of(seen->user));
+    event.u.arrive.prompt_bytes = prompt_bytes_of(seen);
+    event.u.arrive.max_tokens = seen->max_tokens;
     event.u.arrive.ttl_ms = request->ttl_ms;
-    event.u.arrive.sequences = seen.sequences > UINT16_MAX ? UINT16_MAX : (uint16_t)seen.sequences;
+    event.u.arrive.sequences =
+        seen->sequences > UINT16_MAX ? UINT16_MAX : (uint16_t)seen->sequences;
     event.u.arrive.weight = weight == 0 ? 1 : weight > UINT16_MAX ? UINT16_MAX : (uint16_t)weight;
     event.u.arrive.body_hash = hash_of(&request->body);
-    event.u.arrive.affinity = seen.prefix_hash;
+    event.u.arrive.affinity = seen->prefix_hash;
+    pst_gateway_event(request->gateway, &event);
+}
+
+static void refuse_body(struct pst_request *request)
+{
+    uint64_t offset;
+    const char *why = pst_peek_error(&request->peek, &offset);
+    char message[256];
+
+    snprintf(message, sizeof message, "The body is not valid JSON: %s at byte %llu.", why,
+             (unsigned long long)offset);
+    refuse_invalid(request, "invalid_body", 400, message, NULL);
+}
+
+static void on_body_end(struct pst_exchange *x)
+{
+    struct pst_request *request = pst_exchange_user(x);
+    struct pst_gateway *gateway = request->gateway;
+    uint32_t index = request->ticket.index, model_weight;
+    struct pst_peek_result seen;
+
+    if (pst_peek_finish(&request->peek, &seen) != PST_OK) {
+        refuse_body(request);
+        return;
+    }
+    if (request->content_length == PST_LENGTH_UNKNOWN) {
+        tell_held(request);
+        if (gateway->by_ticket[index] != request)
+            return; /* a limit came due in that step */
+    }
+    if (!settle_pool(request, &seen, &model_weight))
+        return;
+    request->stream = seen.stream || request->route->streams_always;
+    request->record.stream = request->stream;
     if (request->stream && request->route->answer != PST_ANSWER_PLAIN)
         pst_keepalive_start(request);
-    pst_gateway_event(gateway, &event);
+    arrive(request, &seen, model_weight);
 }
 
 static void on_drained(struct pst_exchange *x)
