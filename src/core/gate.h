@@ -43,17 +43,18 @@ struct pst_gate_class {
     pst_ns target;   /* the class's aim for its P99 wait */
     pst_ns max_wait; /* its deadline D: work bound, and slack of a ticket */
     pst_ns ttl;      /* longest time in the queue */
-    uint32_t guard_ppm; /* share of the slot-time that class 0 leaves, for tickets past their slack */
-    uint8_t on_full;    /* enum pst_on_full, REJECT or WAIT */
+    uint32_t
+        guard_ppm;   /* share of the slot-time that class 0 leaves, for tickets past their slack */
+    uint8_t on_full; /* enum pst_on_full, REJECT or WAIT */
     uint8_t on_full_length[PST_LENGTH_COUNT];
 };
 
 struct pst_gate_pool {
-    uint8_t policy;               /* enum pst_policy */
-    uint8_t fixed_scope_replica;  /* fixed: in-flight limits are multiplied by the ready replicas */
-    uint8_t ready_model;          /* a model probe must pass before ready; 0: the health probe is enough */
-    uint8_t affinity;             /* honour ARRIVE.affinity with bounded load */
-    uint32_t slots;               /* per replica, > 0 */
+    uint8_t policy;              /* enum pst_policy */
+    uint8_t fixed_scope_replica; /* fixed: in-flight limits are multiplied by the ready replicas */
+    uint8_t ready_model; /* a model probe must pass before ready; 0: the health probe is enough */
+    uint8_t affinity;    /* honour ARRIVE.affinity with bounded load */
+    uint32_t slots;      /* per replica, > 0 */
     uint32_t length_short_tokens; /* <= is short */
     uint32_t length_long_tokens;  /* > is long */
     uint32_t long_share_ppm;      /* of slots that long prompts may hold while shorter ones wait */
@@ -112,17 +113,17 @@ enum pst_gate_event_kind {
 
 /* How an attempt ended. Before FIRST any may come; after it only DONE keeps the outcome done. */
 enum pst_end {
-    PST_END_DONE,            /* a whole answer, 4xx of the engine's own included */
-    PST_END_REFUSED,         /* connection refused or unreachable */
-    PST_END_LOADING,         /* 503 "Loading model" */
-    PST_END_RESET_REUSED,    /* a kept-alive connection died before any answer byte */
-    PST_END_FULL,            /* 429/503/529 as status or as first event; retry_after_ms as told */
-    PST_END_ERROR_STATUS,    /* 500 and other 5xx; the driver holds the answer to pass it on */
-    PST_END_BAD_FRAMING,     /* what came is not HTTP, or not the promised length */
-    PST_END_RESET,           /* reset */
-    PST_END_CUT,             /* the connection ended inside the answer */
-    PST_END_ERROR_EVENT,     /* a stream's error event */
-    PST_END_STALL,           /* this stream was silent for too long */
+    PST_END_DONE,         /* a whole answer, 4xx of the engine's own included */
+    PST_END_REFUSED,      /* connection refused or unreachable */
+    PST_END_LOADING,      /* 503 "Loading model" */
+    PST_END_RESET_REUSED, /* a kept-alive connection died before any answer byte */
+    PST_END_FULL,         /* 429/503/529 as status or as first event; retry_after_ms as told */
+    PST_END_ERROR_STATUS, /* 500 and other 5xx; the driver holds the answer to pass it on */
+    PST_END_BAD_FRAMING,  /* what came is not HTTP, or not the promised length */
+    PST_END_RESET,        /* reset */
+    PST_END_CUT,          /* the connection ended inside the answer */
+    PST_END_ERROR_EVENT,  /* a stream's error event */
+    PST_END_STALL,        /* this stream was silent for too long */
     PST_END_COUNT
 };
 
@@ -151,7 +152,12 @@ enum pst_probe_result {
 };
 
 /* Independent limits on a replica's slots; the least counts. */
-enum pst_slots_source { PST_SLOTS_CONFIG, PST_SLOTS_ENGINE, PST_SLOTS_SHARED, PST_SLOTS_SOURCE_COUNT };
+enum pst_slots_source {
+    PST_SLOTS_CONFIG,
+    PST_SLOTS_ENGINE,
+    PST_SLOTS_SHARED,
+    PST_SLOTS_SOURCE_COUNT
+};
 
 #define PST_ARRIVE_STREAM 1u /* a stream of events is asked for */
 #define PST_ARRIVE_RETRY  2u /* the client tries again */
@@ -232,7 +238,7 @@ struct pst_gate_event {
             uint32_t tokens; /* events since the last PROGRESS */
         } progress;
         struct {
-            uint16_t replica; /* PST_REPLICA_ALL: the gate itself */
+            uint16_t replica;   /* PST_REPLICA_ALL: the gate itself */
             pst_ns grace_until; /* of the gate: admits until then */
             pst_ns until;       /* deadline */
         } drain;
@@ -310,7 +316,7 @@ struct pst_gate_action {
             uint8_t reason;
             uint8_t length; /* enum pst_length it was binned as */
             uint8_t reserved;
-            uint32_t retry_after_ms; /* 0: none to be said */
+            uint32_t retry_after_ms;   /* 0: none to be said */
             uint32_t tokens_estimated; /* prompt tokens */
             pst_ns waited;
         } finish;
@@ -359,9 +365,9 @@ struct pst_gate_class_view {
     uint32_t inflight; /* sequences */
     uint64_t queued_bytes;
     uint64_t queued_tokens;
-    pst_ns backlog; /* work of this class and all above, divided by the drain rate */
-    pst_ns oldest;  /* age of the oldest ticket, 0: none */
-    pst_ns predicted_wait; /* of a ticket that joined now */
+    pst_ns backlog;          /* work of this class and all above, divided by the drain rate */
+    pst_ns oldest;           /* age of the oldest ticket, 0: none */
+    pst_ns predicted_wait;   /* of a ticket that joined now */
     uint32_t reserved_slots; /* r_c */
 };
 
@@ -401,10 +407,10 @@ void pst_gate_counters(const struct pst_gate *gate, struct pst_gate_counters *re
 /* Every invariant of the header, asserted; for tests and recordings. O(tickets). */
 void pst_gate_verify(const struct pst_gate *gate);
 
-const char *pst_outcome_name(enum pst_outcome outcome);   /* "done" … */
-const char *pst_reason_name(enum pst_reason reason);      /* "queue_full" … */
-const char *pst_end_name(enum pst_end end);               /* "reset_reused" … */
-const char *pst_length_name(enum pst_length length);      /* "short" … */
+const char *pst_outcome_name(enum pst_outcome outcome); /* "done" … */
+const char *pst_reason_name(enum pst_reason reason);    /* "queue_full" … */
+const char *pst_end_name(enum pst_end end);             /* "reset_reused" … */
+const char *pst_length_name(enum pst_length length);    /* "short" … */
 const char *pst_replica_state_name(enum pst_replica_state state);
 
 #endif

@@ -5,7 +5,7 @@
 #define PST_REHEARSE_LOAD_REPORT_H
 
 #include "rehearse/load_run.h"
-#include "rehearse/text.h"
+#include "base/text.h"
 
 /* A table by class, then what is worth a line: failures, refusals without Retry-After, lateness. */
 void pst_load_report_table(const struct pst_load_tally *tally, struct pst_text *text);

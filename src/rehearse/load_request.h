@@ -12,7 +12,7 @@
 #include "base/chain.h"
 #include "net/upstream.h"
 #include "rehearse/load_run.h"
-#include "rehearse/text.h"
+#include "base/text.h"
 
 struct pst_load_request {
     struct pst_call call;

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "net/upstream.h"
 #include "rehearse/engine_server.h"
-#include "rehearse/text.h"
+#include "base/text.h"
 
 #define GUARD (20 * PST_S) /* against hanging; nothing is measured by it */
 
