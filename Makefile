@@ -12,7 +12,7 @@ help:
 	@echo 'make run CONFIG=FILE   the gateway'
 	@echo 'make build             build/release/bin/penstock'
 	@echo 'make check             format, lint, unit tests, sanitizers, end-to-end tests'
-	@echo 'make check-real        what takes longer: fuzzing, recordings, the priority bench'
+	@echo 'make check-real        what takes longer: sanitizers end to end, fuzzing, recordings'
 	@echo 'make bench [NAME=...]  all figures, or one, into build/bench.json'
 	@echo 'make fuzz              every fuzz target for a minute'
 	@echo 'make format | lint     clang-format, clang-tidy on every file'
