@@ -1,0 +1,368 @@
+"""Where limits meet: time-outs, slabs, bytes, odd bodies, odd answers."""
+import gzip
+import json
+import threading
+
+import pytest
+from harness import wire
+from harness.waiting import eventually
+from harness.wire import chat, head, post
+
+MIB = 1 << 20
+
+
+def ok(call):
+    call.stream() if call.json.get("stream") else call.answer()
+
+
+# time-outs towards clients
+
+def test_slow_head_is_408_or_closed(gateway, upstream):
+    gw = gateway([upstream(ok)], timeouts={"head": "300ms"})
+    gw.exact = False
+    with gw.client() as c:
+        c.send(b"POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nX-Slow: ")
+        r = c.read_head()
+        assert r is None or r.status == 408
+        if r is not None:
+            c.read()
+        assert c.at_end() in ("cut", "reset")
+    assert gw.ask().status == 200
+
+
+def test_slow_body_is_408(gateway, upstream):
+    up = upstream(ok)
+    gw = gateway([up], timeouts={"body": "300ms"})
+    gw.exact = False
+    with gw.client() as c:
+        c.send(head("POST", "/v1/chat/completions", [("Content-Length", 1000)]) + b'{"model":')
+        r = c.read_head()
+        assert r is None or r.status == 408
+        if r is not None:
+            c.read()
+        assert c.at_end() in ("cut", "reset")
+    gw.check_quiet()
+    assert not up.calls and gw.metrics().sum("held_bytes") == 0
+
+
+def test_client_leaves_inside_its_body(gateway, upstream):
+    up = upstream(ok)
+    gw = gateway([up])
+    gw.exact = False
+    for leave in ("close", "reset", "half_close"):
+        c = gw.client()
+        c.send(head("POST", "/v1/chat/completions", [("Content-Length", 1000)]) + b'{"model":"m"')
+        eventually(lambda: gw.metrics().sum("held_bytes") > 0, "bytes held")
+        getattr(c, leave)()
+        eventually(lambda: gw.metrics().sum("held_bytes") == 0, "bytes given back")
+        c.close()
+    assert not up.calls
+
+
+# bounds
+
+def test_slab_is_bounded(gateway, upstream):
+    up = upstream()
+    gw = gateway([up], limits={"tickets": 16}, pool_keys={"slots": 4})
+    waiting = [gw.client().request(post()) for _ in range(16)]
+    gw.wait_queued(12)
+    r = gw.ask()
+    assert r.status == 429 and r.get("retry-after")
+    up.handler = ok
+    for _ in range(4):
+        up.take().answer()
+    assert {c.read().status for c in waiting} == {200}
+    assert gw.ask().status == 200
+    for c in waiting:
+        c.close()
+
+
+def test_bytes_are_bounded_before_they_are_read(gateway, upstream):
+    """Reserved by Content-Length: what does not fit is refused, nothing of it read."""
+    up = upstream()
+    gw = gateway([up], limits={"memory": "4MiB", "body": "3MiB"}, pool_keys={"slots": 1})
+    first = gw.client().request(post(body=chat("x" * 2 * MIB)))
+    running = up.take()
+    with gw.client() as c:
+        c.request(head("POST", "/v1/chat/completions", [("Content-Length", 3 * MIB), ("Expect", "100-continue")]))
+        r = c.read_head(skip_interim=False)
+        assert r.status == 429 and r.get("retry-after"), r
+        c.read()
+    running.answer()
+    assert first.read().status == 200
+    first.close()
+    gw.check_quiet()
+    assert gw.outcomes() == {("done", "none"): 1, ("refused", "bytes_full"): 1}
+
+
+def test_many_uploads_against_few_bytes(gateway, upstream):
+    """Chunked uploads beyond the bound pause and go on, or are refused; none hangs, none is cut."""
+    up = upstream(ok)
+    gw = gateway([up], limits={"memory": "8MiB", "body": "4MiB"})
+    data = json.dumps(chat("x" * 3 * MIB)).encode()
+    answers = gw.together(12, lambda i: gw.ask(body=data, chunked=True))
+    assert {r.status for r in answers} <= {200, 429}
+    assert any(r.status == 200 for r in answers)
+    assert all(call.body == data for call in up.calls)
+    gw.check_quiet()
+    assert gw.metrics().sum("held_bytes") == 0
+
+
+# bodies
+
+@pytest.mark.parametrize("depth", [60, 10000])
+def test_deep_json(gateway, upstream, depth):
+    up = upstream(ok)
+    gw = gateway([up])
+    body = b'{"model":"m","messages":[],"x":' + b"[" * depth + b"]" * depth + b"}"
+    r = gw.ask(body=body)
+    assert r.status in ((200,) if depth < 64 else (200, 400))
+
+
+def test_duplicate_model_is_read_as_engines_do(gateway, upstream):
+    """The last one counts: what is judged is what the engine will run."""
+    from harness import config
+    a, b = upstream(ok), upstream(ok)
+    gw = gateway(pools=[config.pool([a], "a", ["one"], aliases={"first": "one"}), config.pool([b], "b", ["two"])], ready=2)
+    assert gw.ask(body=b'{"model":"one","messages":[],"model":"two"}').status == 200
+    assert len(b.calls) == 1 and b.calls[0].json["model"] == "two" and not a.calls
+    assert gw.ask(body=b'{"model":"two","messages":[],"model":"first"}').status == 200
+    assert len(a.calls) == 1 and a.calls[0].json["model"] == "one"
+    assert gw.ask(body=b'{"model":"two","messages":[],"model":"three"}').status == 404
+    assert gw.ask(body=b'{"\\u006dodel":"\\u0074wo","messages":[]}').status == 200
+    assert len(b.calls) == 2
+
+
+def test_odd_numbers_in_the_body(gateway, upstream):
+    up = upstream(ok)
+    gw = gateway([up])
+    for more in ({"max_tokens": 10**18}, {"max_tokens": -1}, {"max_tokens": 1e300}, {"n": 0}, {"n": 10**12},
+                 {"n": "4"}, {"stream": 1}, {"stream": None}, {"max_tokens": None}, {"best_of": 3.7}):
+        assert gw.ask(body=chat(**more)).status in (200, 400), more
+    gw.check_quiet()
+
+
+def test_every_form_is_sized(gateway, upstream):
+    up = upstream(ok)
+    gw = gateway([up])
+    for path, body in (("/v1/completions", {"prompt": ["a b c"] * 3, "n": 1}),
+                       ("/v1/embeddings", {"input": ["a", "b", "c", "d", "e", "f"]}),
+                       ("/v1/embeddings", {"input": [1, 2, 3]}), ("/v1/embeddings", {"input": [[1, 2], [3]]}),
+                       ("/v1/responses", {"input": [{"role": "user", "content": "hi"}], "instructions": "x"}),
+                       ("/v1/messages", {"messages": [{"role": "user", "content": "hi"}], "system": "s", "max_tokens": 4}),
+                       ("/v1/rerank", {"query": "q", "documents": ["a", "b"]})):
+        assert gw.ask(path, {"model": "m", **body}).status == 200, path
+        assert up.calls[-1].target == path
+    records = [r for r in gw.access() if r["status"] == 200]
+    assert all(r["tokens_estimated"] > 0 for r in records), records
+
+
+# answers
+
+def test_compressed_answer_passes_unchanged(gateway, upstream):
+    up = upstream()
+    gw = gateway([up])
+    data = gzip.compress(b'{"choices":[]}')
+    with gw.client() as c:
+        c.request(post(headers=[("Accept-Encoding", "gzip")]))
+        up.take().answer(200, data, [("Content-Encoding", "gzip")])
+        r = c.read()
+        assert r.body == data and r.get("content-encoding") == "gzip"
+
+
+def test_a_stream_asked_for_and_json_answered(gateway, upstream):
+    up = upstream(lambda call: call.answer())
+    gw = gateway([up])
+    r = gw.ask(body=chat(stream=True))
+    assert r.status == 200 and r.json["choices"]
+    assert gw.outcomes() == {("done", "none"): 1}
+
+
+def test_a_stream_that_was_not_asked_for(gateway, upstream):
+    up = upstream(lambda call: call.stream())
+    gw = gateway([up])
+    assert wire.events(gw.ask().body)[-1] == "[DONE]"
+
+
+def test_stream_without_done(gateway, upstream):
+    """A clean end of message without [DONE] is not a whole stream."""
+    def without(call):
+        call.stream_head()
+        call.token("t0").last_chunk()
+    gw = gateway([upstream(without)])
+    r = gw.ask(body=chat(stream=True))
+    assert r.status == 200 and b'"t0"' in r.body
+    gw.check_quiet()
+
+
+def test_long_prelude_before_the_first_event(gateway, upstream):
+    """More than is held comes before any event: it goes on, nothing is lost."""
+    prelude = b"".join(b": filler %d %b\n\n" % (i, b"p" * 1000) for i in range(150))
+
+    def serve(call):
+        call.stream_head()
+        call.chunk(prelude)
+        call.token("t0").stream_end()
+    gw = gateway([upstream(serve)])
+    r = gw.ask(body=chat(stream=True))
+    assert r.status == 200 and r.clean and r.body.startswith(prelude) and r.body.endswith(b"data: [DONE]\n\n")
+
+
+def test_one_huge_event(gateway, upstream):
+    big = "y" * (3 * MIB)
+
+    def serve(call):
+        call.stream_head()
+        call.token(big).stream_end()
+    gw = gateway([upstream(serve)])
+    r = gw.ask(body=chat(stream=True))
+    assert r.clean and json.loads(wire.events(r.body)[0])["choices"][0]["delta"]["content"] == big
+
+
+def test_huge_answer_head_is_bad_framing(gateway, upstream):
+    def serve(call):
+        call.head(200, [("X-Big", "h" * 300_000)], 2)
+        call.send(b"{}")
+        call.done()
+    ups = [upstream(serve), upstream(ok)]
+    gw = gateway(ups)
+    for i in range(6):
+        assert gw.ask(body=chat(f"number {i}")).status == 200
+
+
+def test_bytes_behind_an_answer_end_the_connection(gateway, upstream):
+    """What comes after a whole answer belongs to nobody: never to the next client."""
+    def serve(call):
+        data = b'{"a":1}'
+        call.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n" + data
+                  + b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{\"evil\":1}")
+        call.done()
+    gw = gateway([upstream(serve)])
+    for i in range(10):
+        assert gw.ask(body=chat(f"number {i}")).json == {"a": 1}
+
+
+def test_early_answer_while_the_body_is_sent(gateway, upstream):
+    """An engine that answers 413 before it read everything."""
+    up = upstream()
+    gw = gateway([up])
+    raw = threading.Event()
+    original = up._serve
+
+    def serve(connection):
+        if raw.is_set():
+            connection.sock.recv(1000)
+            connection.sock.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+            connection.sock.settimeout(5)
+            try:
+                while connection.sock.recv(1 << 20):
+                    pass
+            except OSError:
+                pass
+            connection.shut()
+        else:
+            original(connection)
+    up._serve = serve
+    raw.set()
+    for c in up.connections:
+        c.shut()
+    r = gw.ask(body=chat("b" * 8 * MIB))
+    assert r.status == 413
+    raw.clear()
+
+
+# labels, logs
+
+def test_hostile_text_in_labels_and_logs(gateway, upstream):
+    up = upstream(ok)
+    gw = gateway([up])
+    nasty = 'a"b\\c\u2028\u0007'
+    assert gw.ask(body=chat(model=nasty)).status == 404
+    assert gw.ask("/no\"where\\").status in (400, 404)
+    gw.ask(headers=[("X-Request-Id", 'id"\\\t\xff'), ("X-Request-Type", '"\\'), ("X-Priority", '"\n'.strip())])
+    with gw.client() as c:
+        c.request(post(headers=[("X-Request-Id", "a b")])).read()
+    gw.check_quiet()
+    assert len(gw.access()) >= 3  # each line is JSON: it was parsed
+    assert gw.metrics().samples
+
+
+def test_ttl_asked_for_by_the_client(gateway, upstream):
+    up = upstream()
+    gw = gateway([up], compat_headers=["llm-d"], pool_keys={"slots": 1})
+    with gw.client() as a:
+        a.request(post())
+        running = up.take()
+        r = gw.ask(headers=[("x-llm-d-inference-ttl", "300ms")])
+        if r.status == 400:
+            pytest.skip("another form of duration")
+        assert r.status == 429
+        running.answer()
+        assert a.read().status == 200
+
+
+def test_priorities_are_served_in_order(gateway, upstream):
+    """One slot: what waits leaves it by class, then by arrival."""
+    up = upstream()
+    gw = gateway([up], pool_keys={"slots": 1})
+    order = ["low", "medium", "high", "low", "high", "medium"]
+    first = gw.client().request(post(body=chat("first")))
+    running = up.take()
+    clients = []
+    for i, name in enumerate(order):
+        clients.append(gw.client().request(post(body=chat(f"{name} {i}"), headers=[("X-Priority", name)])))
+        gw.wait_queued(i + 1)
+    served = []
+    for _ in order:
+        running.answer()
+        running = up.take()
+        served.append(running.json["messages"][0]["content"].split()[0])
+    running.answer()
+    assert served == ["high", "high", "medium", "medium", "low", "low"]
+    assert {c.read().status for c in (first, *clients)} == {200}
+    for c in (first, *clients):
+        c.close()
+
+
+def test_one_tenants_flood_delays_that_tenant(gateway, upstream):
+    """Two tenants of one class: ten of one, then two of the other, take turns."""
+    import hashlib
+    keys = [{"name": n, "key_sha256": hashlib.sha256(n.encode()).hexdigest()} for n in ("flood", "calm")]
+    up = upstream()
+    gw = gateway([up], pool_keys={"slots": 1}, tenants=[{"name": "default"}, *keys])
+    clients = [gw.client().request(post(body=chat("first")))]
+    running = up.take()
+    for i in range(10):
+        clients.append(gw.client().request(post(body=chat("flood"), headers=[("Authorization", "Bearer flood")])))
+    gw.wait_queued(10)
+    for i in range(2):
+        clients.append(gw.client().request(post(body=chat("calm"), headers=[("Authorization", "Bearer calm")])))
+    gw.wait_queued(12)
+    served = []
+    for _ in range(12):
+        running.answer()
+        running = up.take()
+        served.append(running.json["messages"][0]["content"])
+    running.answer()
+    assert served.index("calm") <= 2 and served[:6].count("calm") == 2, served
+    assert {c.read().status for c in clients} == {200}
+    for c in clients:
+        c.close()
+
+
+def test_fixed_refuses_and_promotes_nothing_early(gateway, upstream):
+    """The baseline's bounds at the wire: 2 running, 3 queued in medium, the next is refused."""
+    up = upstream()
+    gw = gateway([up], pool_keys={"slots": 8, "policy": "fixed",
+                                  "fixed": {"queues": [2, 3, 4], "in_flight": [4, 2, 1]}})
+    clients = [gw.client().request(post()) for _ in range(5)]
+    gw.wait_queued(3)
+    assert len(up.calls) == 2
+    r = gw.ask()
+    assert r.status == 429 and r.get("x-llm-d-request-dropped-reason") == "rejected-saturated"
+    up.handler = ok
+    for _ in range(2):
+        up.take().answer()
+    assert {c.read().status for c in clients} == {200}
+    for c in clients:
+        c.close()
