@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "codec/plain.h"
+
 /*
  *  VALUE --{--> FIRST_KEY --"--> STRING --"--> COLON --:--> VALUE
  *    | \--[--> FIRST_VALUE                                    |
@@ -255,32 +257,6 @@ static enum pst_json_kind step_number(struct pst_json *json, struct pst_json_inp
     return PST_JSON_MORE;
 }
 
-/*
- * The first byte that is not plain ASCII text of a string: a quote, a backslash, a control character or
- * a byte of a longer code point. Eight at a time: most of a body is one long string.
- */
-static const char *plain_end(const char *at, const char *end)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-
-    while (end - at >= 8) {
-        uint64_t word, quote, slash;
-
-        memcpy(&word, at, 8);
-        quote = word ^ ones * '"';
-        slash = word ^ ones * '\\';
-        if (((word | ((word - ones * ' ') & ~word) | ((quote - ones) & ~quote) |
-              ((slash - ones) & ~slash)) &
-             tops) != 0)
-            break;
-        at += 8;
-    }
-    while (at < end && (unsigned char)*at >= ' ' && (unsigned char)*at < 0x80 && *at != '"' &&
-           *at != '\\')
-        at++;
-    return at;
-}
-
 /* Scripts whose every character is about a token: what four bytes a token would under-count. */
 static bool is_wide(uint32_t code)
 {
@@ -350,7 +326,7 @@ static enum pst_json_kind step_string(struct pst_json *json, struct pst_json_inp
             input->at++;
             continue;
         }
-        plain = plain_end(input->at, input->end);
+        plain = pst_plain_end(input->at, input->end);
         text.chars += (uint64_t)(plain - input->at);
         input->at = plain;
         if (input->at == input->end || (unsigned char)*input->at < 0x80)

@@ -17,7 +17,7 @@ enum { HASHED_MAX = 1024 };
 void pst_peek_init(struct pst_peek *peek, enum pst_peek_form form)
 {
     memset(peek, 0, sizeof *peek);
-    pst_walk_init(&peek->walk, pst_peek_map, pst_peek_map_count, (uint8_t)(1u << form));
+    pst_walk_init(&peek->walk, pst_peek_map, (uint8_t)(1u << form));
     peek->form = form;
     peek->result.prefix_hash = UINT64_C(0xcbf29ce484222325);
 }
@@ -43,7 +43,7 @@ static void open_tally(struct pst_peek *peek)
     const struct pst_walk_rule *rule = peek->walk.rule;
     uint8_t i = 0;
 
-    if (*rule->key == '\0') {
+    if (rule->key_len == 0) {
         peek->tally = PST_PEEK_TALLIES_MAX - 1;
         return;
     }

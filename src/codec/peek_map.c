@@ -13,90 +13,132 @@
 #define ALL        ((1 << PST_PEEK_FORM_COUNT) - 1)
 #define AT(place)  PST_PEEK_AT_##place
 
-const struct pst_walk_rule pst_peek_map[] = {
-    {ALL, AT(ROOT), AT(MODEL), "model"},
-    {ALL, AT(ROOT), AT(USER), "user"},
-    {ALL, AT(ROOT), AT(STREAM), "stream"},
-    {CHAT | COMPLETION | OTHER, AT(ROOT), AT(STREAM_OPTIONS), "stream_options"},
-    {ALL, AT(STREAM_OPTIONS), AT(INCLUDE_USAGE), "include_usage"},
-    {MESSAGES, AT(ROOT), AT(METADATA), "metadata"},
-    {MESSAGES, AT(METADATA), AT(USER), "user_id"},
-
-    {CHAT | COMPLETION | MESSAGES | OTHER, AT(ROOT), AT(MAX_TOKENS), "max_tokens"},
-    {CHAT | OTHER, AT(ROOT), AT(MAX_COMPLETION_TOKENS), "max_completion_tokens"},
-    {RESPONSES, AT(ROOT), AT(MAX_TOKENS), "max_output_tokens"},
-    {OTHER, AT(ROOT), AT(MAX_TOKENS), "max_new_tokens"},
-    {OTHER, AT(ROOT), AT(MAX_TOKENS), "n_predict"},
-    {CHAT | COMPLETION | OTHER, AT(ROOT), AT(N), "n"},
-    {CHAT | COMPLETION | OTHER, AT(ROOT), AT(BEST_OF), "best_of"},
-    {OTHER, AT(ROOT), AT(PARAMETERS), "parameters"},
-    {OTHER, AT(ROOT), AT(PARAMETERS), "sampling_params"},
-    {OTHER, AT(PARAMETERS), AT(MAX_TOKENS), "max_new_tokens"},
-    {OTHER, AT(PARAMETERS), AT(MAX_TOKENS), "max_tokens"},
-    {OTHER, AT(PARAMETERS), AT(N), "n"},
-    {OTHER, AT(PARAMETERS), AT(BEST_OF), "best_of"},
-
-    {CHAT | MESSAGES | EMBEDDINGS, AT(ROOT), AT(MESSAGES), "messages"},
-    {RESPONSES, AT(ROOT), AT(CONTENT), "input"},
-    {RESPONSES, AT(ROOT), AT(CONTENT), "instructions"},
-    {MESSAGES, AT(ROOT), AT(CONTENT), "system"},
-    {COMPLETION | OTHER, AT(ROOT), AT(PROMPT), "prompt"},
-    {COMPLETION, AT(ROOT), AT(TEXT), "suffix"},
-    {EMBEDDINGS | OTHER, AT(ROOT), AT(PROMPT), "input"},
-    {OTHER, AT(ROOT), AT(PROMPT), "inputs"},
-    {OTHER, AT(ROOT), AT(PROMPT), "text"},
-    {OTHER, AT(ROOT), AT(PROMPT), "input_ids"},
-    {RERANK, AT(ROOT), AT(TEXT), "query"},
-    {RERANK, AT(ROOT), AT(PROMPT), "documents"},
-    {RERANK, AT(ROOT), AT(PROMPT), "texts"},
-    {CHAT | RESPONSES | MESSAGES, AT(ROOT), AT(SCHEMA), "tools"},
-    {CHAT, AT(ROOT), AT(SCHEMA), "functions"},
-    {CHAT, AT(ROOT), AT(SCHEMA), "documents"},
-    {OTHER, AT(ROOT), AT(MEDIA), "image"},
-    {OTHER, AT(ROOT), AT(MEDIA), "images"},
-    {OTHER, AT(ROOT), AT(MEDIA), "image_data"},
-    {OTHER, AT(ROOT), AT(MEDIA), "audio_data"},
-    {OTHER, AT(ROOT), AT(MEDIA), "video_data"},
-    {OTHER, AT(ROOT), AT(MEDIA), "multi_modal_data"},
-    {OTHER, AT(ROOT), AT(ANYTHING), PST_WALK_ANY_KEY},
-
-    {ALL, AT(MESSAGES), AT(PART), PST_WALK_ELEMENT},
-    {ALL, AT(CONTENT), AT(PART), PST_WALK_ELEMENT},
-    {ALL, AT(PART), AT(PART_TYPE), "type"},
-    {ALL, AT(PART), AT(CONTENT), "content"},
-    {ALL, AT(PART), AT(TEXT), "text"},
-    {ALL, AT(PART), AT(CONTENT), "output"},
-    {ALL, AT(PART), AT(CONTENT), "summary"},
-    {ALL, AT(PART), AT(TEXT), "arguments"},
-    {ALL, AT(PART), AT(TEXT), "thinking"},
-    {ALL, AT(PART), AT(TEXT), "reasoning_content"},
-    {ALL, AT(PART), AT(TEXT), "refusal"},
-    {ALL, AT(PART), AT(SCHEMA), "tool_calls"},
-    {ALL, AT(PART), AT(SCHEMA), "function_call"},
-    {MESSAGES, AT(PART), AT(SCHEMA), "input"},
-    {ALL, AT(PART), AT(PART_MEDIA), "image_url"},
-    {ALL, AT(PART), AT(PART_MEDIA), "image"},
-    {ALL, AT(PART), AT(PART_MEDIA), "image_embeds"},
-    {ALL, AT(PART), AT(PART_MEDIA), "input_audio"},
-    {ALL, AT(PART), AT(PART_MEDIA), "audio_url"},
-    {ALL, AT(PART), AT(PART_MEDIA), "video_url"},
-    {ALL, AT(PART), AT(PART_MEDIA), "file"},
-    {ALL, AT(PART), AT(PART_MEDIA), "file_data"},
-    {ALL, AT(PART), AT(PART_MEDIA), "source"},
-
-    {ALL, AT(PROMPT), AT(PROMPT_ITEM), PST_WALK_ELEMENT},
-    {ALL, AT(PROMPT_ITEM), AT(TOKEN), PST_WALK_ELEMENT},
-    {EMBEDDINGS | COMPLETION, AT(PROMPT_ITEM), AT(TEXT), "text"},
-    {EMBEDDINGS | COMPLETION, AT(PROMPT_ITEM), AT(MEDIA), "image"},
-    {RERANK | OTHER, AT(PROMPT_ITEM), AT(ANYTHING), PST_WALK_ANY_KEY},
-    {ALL, AT(SCHEMA), AT(SCHEMA), PST_WALK_ELEMENT},
-    {ALL, AT(SCHEMA), AT(SCHEMA), PST_WALK_ANY_KEY},
-    {ALL, AT(ANYTHING), AT(ANYTHING), PST_WALK_ELEMENT},
-    {ALL, AT(ANYTHING), AT(ANYTHING), PST_WALK_ANY_KEY},
-    {ALL, AT(MEDIA), AT(MEDIA), PST_WALK_ELEMENT},
+static const struct pst_walk_rule in_root[] = {
+    {ALL, AT(MODEL), PST_WALK_KEY("model")},
+    {ALL, AT(USER), PST_WALK_KEY("user")},
+    {ALL, AT(STREAM), PST_WALK_KEY("stream")},
+    {CHAT | COMPLETION | OTHER, AT(STREAM_OPTIONS), PST_WALK_KEY("stream_options")},
+    {MESSAGES, AT(METADATA), PST_WALK_KEY("metadata")},
+    {CHAT | COMPLETION | MESSAGES | OTHER, AT(MAX_TOKENS), PST_WALK_KEY("max_tokens")},
+    {CHAT | OTHER, AT(MAX_COMPLETION_TOKENS), PST_WALK_KEY("max_completion_tokens")},
+    {RESPONSES, AT(MAX_TOKENS), PST_WALK_KEY("max_output_tokens")},
+    {OTHER, AT(MAX_TOKENS), PST_WALK_KEY("max_new_tokens")},
+    {OTHER, AT(MAX_TOKENS), PST_WALK_KEY("n_predict")},
+    {CHAT | COMPLETION | OTHER, AT(N), PST_WALK_KEY("n")},
+    {CHAT | COMPLETION | OTHER, AT(BEST_OF), PST_WALK_KEY("best_of")},
+    {OTHER, AT(PARAMETERS), PST_WALK_KEY("parameters")},
+    {OTHER, AT(PARAMETERS), PST_WALK_KEY("sampling_params")},
+    {CHAT | MESSAGES | EMBEDDINGS, AT(MESSAGES), PST_WALK_KEY("messages")},
+    {RESPONSES, AT(CONTENT), PST_WALK_KEY("input")},
+    {RESPONSES, AT(CONTENT), PST_WALK_KEY("instructions")},
+    {MESSAGES, AT(CONTENT), PST_WALK_KEY("system")},
+    {COMPLETION | OTHER, AT(PROMPT), PST_WALK_KEY("prompt")},
+    {COMPLETION, AT(TEXT), PST_WALK_KEY("suffix")},
+    {EMBEDDINGS | OTHER, AT(PROMPT), PST_WALK_KEY("input")},
+    {OTHER, AT(PROMPT), PST_WALK_KEY("inputs")},
+    {OTHER, AT(PROMPT), PST_WALK_KEY("text")},
+    {OTHER, AT(PROMPT), PST_WALK_KEY("input_ids")},
+    {RERANK, AT(TEXT), PST_WALK_KEY("query")},
+    {RERANK, AT(PROMPT), PST_WALK_KEY("documents")},
+    {RERANK, AT(PROMPT), PST_WALK_KEY("texts")},
+    {CHAT | RESPONSES | MESSAGES, AT(SCHEMA), PST_WALK_KEY("tools")},
+    {CHAT, AT(SCHEMA), PST_WALK_KEY("functions")},
+    {CHAT, AT(SCHEMA), PST_WALK_KEY("documents")},
+    {OTHER, AT(MEDIA), PST_WALK_KEY("image")},
+    {OTHER, AT(MEDIA), PST_WALK_KEY("images")},
+    {OTHER, AT(MEDIA), PST_WALK_KEY("image_data")},
+    {OTHER, AT(MEDIA), PST_WALK_KEY("audio_data")},
+    {OTHER, AT(MEDIA), PST_WALK_KEY("video_data")},
+    {OTHER, AT(MEDIA), PST_WALK_KEY("multi_modal_data")},
+    {OTHER, AT(ANYTHING), PST_WALK_ANY_KEY},
 };
 
-const size_t pst_peek_map_count = PST_COUNT_OF(pst_peek_map);
+static const struct pst_walk_rule in_stream_options[] = {
+    {ALL, AT(INCLUDE_USAGE), PST_WALK_KEY("include_usage")},
+};
+
+static const struct pst_walk_rule in_metadata[] = {
+    {MESSAGES, AT(USER), PST_WALK_KEY("user_id")},
+};
+
+static const struct pst_walk_rule in_parameters[] = {
+    {OTHER, AT(MAX_TOKENS), PST_WALK_KEY("max_new_tokens")},
+    {OTHER, AT(MAX_TOKENS), PST_WALK_KEY("max_tokens")},
+    {OTHER, AT(N), PST_WALK_KEY("n")},
+    {OTHER, AT(BEST_OF), PST_WALK_KEY("best_of")},
+};
+
+static const struct pst_walk_rule in_messages[] = {
+    {ALL, AT(PART), PST_WALK_ELEMENT},
+};
+
+static const struct pst_walk_rule in_content[] = {
+    {ALL, AT(PART), PST_WALK_ELEMENT},
+};
+
+static const struct pst_walk_rule in_part[] = {
+    {ALL, AT(PART_TYPE), PST_WALK_KEY("type")},
+    {ALL, AT(CONTENT), PST_WALK_KEY("content")},
+    {ALL, AT(TEXT), PST_WALK_KEY("text")},
+    {ALL, AT(CONTENT), PST_WALK_KEY("output")},
+    {ALL, AT(CONTENT), PST_WALK_KEY("summary")},
+    {ALL, AT(TEXT), PST_WALK_KEY("arguments")},
+    {ALL, AT(TEXT), PST_WALK_KEY("thinking")},
+    {ALL, AT(TEXT), PST_WALK_KEY("reasoning_content")},
+    {ALL, AT(TEXT), PST_WALK_KEY("refusal")},
+    {ALL, AT(SCHEMA), PST_WALK_KEY("tool_calls")},
+    {ALL, AT(SCHEMA), PST_WALK_KEY("function_call")},
+    {MESSAGES, AT(SCHEMA), PST_WALK_KEY("input")},
+    {ALL, AT(PART_MEDIA), PST_WALK_KEY("image_url")},
+    {ALL, AT(PART_MEDIA), PST_WALK_KEY("image")},
+    {ALL, AT(PART_MEDIA), PST_WALK_KEY("image_embeds")},
+    {ALL, AT(PART_MEDIA), PST_WALK_KEY("input_audio")},
+    {ALL, AT(PART_MEDIA), PST_WALK_KEY("audio_url")},
+    {ALL, AT(PART_MEDIA), PST_WALK_KEY("video_url")},
+    {ALL, AT(PART_MEDIA), PST_WALK_KEY("file")},
+    {ALL, AT(PART_MEDIA), PST_WALK_KEY("file_data")},
+    {ALL, AT(PART_MEDIA), PST_WALK_KEY("source")},
+};
+
+static const struct pst_walk_rule in_prompt[] = {
+    {ALL, AT(PROMPT_ITEM), PST_WALK_ELEMENT},
+};
+
+static const struct pst_walk_rule in_prompt_item[] = {
+    {ALL, AT(TOKEN), PST_WALK_ELEMENT},
+    {EMBEDDINGS | COMPLETION, AT(TEXT), PST_WALK_KEY("text")},
+    {EMBEDDINGS | COMPLETION, AT(MEDIA), PST_WALK_KEY("image")},
+    {RERANK | OTHER, AT(ANYTHING), PST_WALK_ANY_KEY},
+};
+
+static const struct pst_walk_rule in_schema[] = {
+    {ALL, AT(SCHEMA), PST_WALK_ELEMENT},
+    {ALL, AT(SCHEMA), PST_WALK_ANY_KEY},
+};
+
+static const struct pst_walk_rule in_anything[] = {
+    {ALL, AT(ANYTHING), PST_WALK_ELEMENT},
+    {ALL, AT(ANYTHING), PST_WALK_ANY_KEY},
+};
+
+static const struct pst_walk_rule in_media[] = {
+    {ALL, AT(MEDIA), PST_WALK_ELEMENT},
+};
+
+const struct pst_walk_place pst_peek_map[PST_PEEK_AT_COUNT] = {
+    [AT(ROOT)] = PST_WALK_RULES(in_root),
+    [AT(STREAM_OPTIONS)] = PST_WALK_RULES(in_stream_options),
+    [AT(METADATA)] = PST_WALK_RULES(in_metadata),
+    [AT(PARAMETERS)] = PST_WALK_RULES(in_parameters),
+    [AT(MESSAGES)] = PST_WALK_RULES(in_messages),
+    [AT(CONTENT)] = PST_WALK_RULES(in_content),
+    [AT(PART)] = PST_WALK_RULES(in_part),
+    [AT(PROMPT)] = PST_WALK_RULES(in_prompt),
+    [AT(PROMPT_ITEM)] = PST_WALK_RULES(in_prompt_item),
+    [AT(SCHEMA)] = PST_WALK_RULES(in_schema),
+    [AT(ANYTHING)] = PST_WALK_RULES(in_anything),
+    [AT(MEDIA)] = PST_WALK_RULES(in_media),
+};
 
 bool pst_peek_is_media_type(const char *type, size_t len)
 {

@@ -38,8 +38,7 @@ enum pst_peek_place {
     PST_PEEK_AT_COUNT
 };
 
-extern const struct pst_walk_rule pst_peek_map[];
-extern const size_t pst_peek_map_count;
+extern const struct pst_walk_place pst_peek_map[PST_PEEK_AT_COUNT];
 
 /* The types of parts that are no text. */
 bool pst_peek_is_media_type(const char *type, size_t len);

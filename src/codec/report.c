@@ -20,48 +20,81 @@ enum place {
     AT_ROLE,
     AT_OUTPUT,
     AT_FINISH,
+    AT_COUNT
 };
 
-static const struct pst_walk_rule map[] = {
-    {1, AT_ROOT, AT_TYPE, "type"},
-    {1, AT_ROOT, AT_OBJECT, "object"},
-    {1, AT_ROOT, AT_ERROR, "error"},
-    {1, AT_ROOT, AT_CODE, "code"},
-    {1, AT_ROOT, AT_CODE, "error_type"},
-    {1, AT_ROOT, AT_ENVELOPE, "response"},
-    {1, AT_ROOT, AT_ENVELOPE, "message"},
-    {1, AT_ROOT, AT_USAGE, "usage"},
-    {1, AT_ROOT, AT_USAGE, "details"},              /* TGI */
-    {1, AT_ROOT, AT_USAGE, "meta_info"},            /* SGLang */
-    {1, AT_ROOT, AT_TOKENS_IN, "tokens_evaluated"}, /* llama.cpp */
-    {1, AT_ROOT, AT_TOKENS_OUT, "tokens_predicted"},
-    {1, AT_ROOT, AT_CHOICES, "choices"},
-    {1, AT_ENVELOPE, AT_USAGE, "usage"},
-    {1, AT_ENVELOPE, AT_DETAIL, "error"},
-    {1, AT_ERROR, AT_CODE, "code"},
-    {1, AT_ERROR, AT_CODE, "type"},
-    {1, AT_DETAIL, AT_CODE, "code"},
-    {1, AT_DETAIL, AT_CODE, "type"},
-    {1, AT_USAGE, AT_TOKENS_IN, "prompt_tokens"},
-    {1, AT_USAGE, AT_TOKENS_IN, "input_tokens"},
-    {1, AT_USAGE, AT_TOKENS_IN, "input_length"},
-    {1, AT_USAGE, AT_TOKENS_OUT, "completion_tokens"},
-    {1, AT_USAGE, AT_TOKENS_OUT, "output_tokens"},
-    {1, AT_USAGE, AT_TOKENS_OUT, "generated_tokens"},
-    {1, AT_CHOICES, AT_CHOICE, PST_WALK_ELEMENT},
-    {1, AT_CHOICE, AT_OUTPUT, "text"},
-    {1, AT_CHOICE, AT_DELTA, "delta"},
-    {1, AT_CHOICE, AT_DELTA, "message"},
-    {1, AT_CHOICE, AT_FINISH, "finish_reason"},
-    {1, AT_DELTA, AT_ROLE, "role"},
-    {1, AT_DELTA, AT_OUTPUT, PST_WALK_ANY_KEY},
-    {1, AT_OUTPUT, AT_OUTPUT, PST_WALK_ELEMENT},
-    {1, AT_OUTPUT, AT_OUTPUT, PST_WALK_ANY_KEY},
+static const struct pst_walk_rule in_root[] = {
+    {1, AT_TYPE, PST_WALK_KEY("type")},
+    {1, AT_OBJECT, PST_WALK_KEY("object")},
+    {1, AT_ERROR, PST_WALK_KEY("error")},
+    {1, AT_CODE, PST_WALK_KEY("code")},
+    {1, AT_CODE, PST_WALK_KEY("error_type")},
+    {1, AT_ENVELOPE, PST_WALK_KEY("response")},
+    {1, AT_ENVELOPE, PST_WALK_KEY("message")},
+    {1, AT_USAGE, PST_WALK_KEY("usage")},
+    {1, AT_USAGE, PST_WALK_KEY("details")},              /* TGI */
+    {1, AT_USAGE, PST_WALK_KEY("meta_info")},            /* SGLang */
+    {1, AT_TOKENS_IN, PST_WALK_KEY("tokens_evaluated")}, /* llama.cpp */
+    {1, AT_TOKENS_OUT, PST_WALK_KEY("tokens_predicted")},
+    {1, AT_CHOICES, PST_WALK_KEY("choices")},
+};
+
+static const struct pst_walk_rule in_envelope[] = {
+    {1, AT_USAGE, PST_WALK_KEY("usage")},
+    {1, AT_DETAIL, PST_WALK_KEY("error")},
+};
+
+static const struct pst_walk_rule in_error[] = {
+    {1, AT_CODE, PST_WALK_KEY("code")},
+    {1, AT_CODE, PST_WALK_KEY("type")},
+};
+
+static const struct pst_walk_rule in_detail[] = {
+    {1, AT_CODE, PST_WALK_KEY("code")},
+    {1, AT_CODE, PST_WALK_KEY("type")},
+};
+
+static const struct pst_walk_rule in_usage[] = {
+    {1, AT_TOKENS_IN, PST_WALK_KEY("prompt_tokens")},
+    {1, AT_TOKENS_IN, PST_WALK_KEY("input_tokens")},
+    {1, AT_TOKENS_IN, PST_WALK_KEY("input_length")},
+    {1, AT_TOKENS_OUT, PST_WALK_KEY("completion_tokens")},
+    {1, AT_TOKENS_OUT, PST_WALK_KEY("output_tokens")},
+    {1, AT_TOKENS_OUT, PST_WALK_KEY("generated_tokens")},
+};
+
+static const struct pst_walk_rule in_choices[] = {
+    {1, AT_CHOICE, PST_WALK_ELEMENT},
+};
+
+static const struct pst_walk_rule in_choice[] = {
+    {1, AT_OUTPUT, PST_WALK_KEY("text")},
+    {1, AT_DELTA, PST_WALK_KEY("delta")},
+    {1, AT_DELTA, PST_WALK_KEY("message")},
+    {1, AT_FINISH, PST_WALK_KEY("finish_reason")},
+};
+
+static const struct pst_walk_rule in_delta[] = {
+    {1, AT_ROLE, PST_WALK_KEY("role")},
+    {1, AT_OUTPUT, PST_WALK_ANY_KEY},
+};
+
+static const struct pst_walk_rule in_output[] = {
+    {1, AT_OUTPUT, PST_WALK_ELEMENT},
+    {1, AT_OUTPUT, PST_WALK_ANY_KEY},
+};
+
+static const struct pst_walk_place map[AT_COUNT] = {
+    [AT_ROOT] = PST_WALK_RULES(in_root),     [AT_ENVELOPE] = PST_WALK_RULES(in_envelope),
+    [AT_ERROR] = PST_WALK_RULES(in_error),   [AT_DETAIL] = PST_WALK_RULES(in_detail),
+    [AT_USAGE] = PST_WALK_RULES(in_usage),   [AT_CHOICES] = PST_WALK_RULES(in_choices),
+    [AT_CHOICE] = PST_WALK_RULES(in_choice), [AT_DELTA] = PST_WALK_RULES(in_delta),
+    [AT_OUTPUT] = PST_WALK_RULES(in_output),
 };
 
 void pst_report_init(struct pst_report *report)
 {
-    pst_walk_init(&report->walk, map, PST_COUNT_OF(map), 1);
+    pst_walk_init(&report->walk, map, 1);
     report->is_broken = false;
     report->has_error = false;
     report->has_usage = false;

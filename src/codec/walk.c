@@ -3,12 +3,10 @@
 
 #include <string.h>
 
-void pst_walk_init(struct pst_walk *walk, const struct pst_walk_rule *rules, size_t count,
-                   uint8_t map)
+void pst_walk_init(struct pst_walk *walk, const struct pst_walk_place *places, uint8_t map)
 {
     pst_json_init(&walk->json);
-    walk->rules = rules;
-    walk->rules_count = (uint32_t)count;
+    walk->places = places;
     walk->rule = NULL;
     walk->map = map;
     walk->place = PST_WALK_ROOT;
@@ -16,35 +14,33 @@ void pst_walk_init(struct pst_walk *walk, const struct pst_walk_rule *rules, siz
     walk->key_done = false;
 }
 
-static bool leads(const struct pst_walk *walk, const struct pst_walk_rule *rule, uint8_t in)
-{
-    return rule->in == in && (rule->maps & walk->map) != 0;
-}
-
 static uint8_t element_place(const struct pst_walk *walk, uint8_t in)
 {
-    for (uint32_t i = 0; in != PST_WALK_ELSEWHERE && i < walk->rules_count; i++)
-        if (walk->rules[i].key == PST_WALK_ELEMENT && leads(walk, &walk->rules[i], in))
-            return walk->rules[i].to;
+    const struct pst_walk_place *place = &walk->places[in];
+
+    for (size_t i = 0; i < place->count; i++)
+        if (place->rules[i].key == NULL && (place->rules[i].maps & walk->map) != 0)
+            return place->rules[i].to;
     return PST_WALK_ELSEWHERE;
 }
 
-static bool key_is(const struct pst_walk *walk, const char *key)
+static bool key_is(const struct pst_walk *walk, const struct pst_walk_rule *rule)
 {
-    return *key == '\0' ||
-           (strlen(key) == walk->key_len && memcmp(key, walk->key, walk->key_len) == 0);
+    if (rule->key_len == 0)
+        return rule->key != NULL;
+    return rule->key_len == walk->key_len && memcmp(rule->key, walk->key, rule->key_len) == 0;
 }
 
 static void find_key(struct pst_walk *walk)
 {
-    uint8_t in = walk->place;
+    const struct pst_walk_place *place = &walk->places[walk->place];
 
     walk->rule = NULL;
     walk->place = PST_WALK_ELSEWHERE;
-    for (uint32_t i = 0; in != PST_WALK_ELSEWHERE && i < walk->rules_count; i++) {
-        const struct pst_walk_rule *rule = &walk->rules[i];
+    for (size_t i = 0; i < place->count; i++) {
+        const struct pst_walk_rule *rule = &place->rules[i];
 
-        if (rule->key != PST_WALK_ELEMENT && leads(walk, rule, in) && key_is(walk, rule->key)) {
+        if ((rule->maps & walk->map) != 0 && key_is(walk, rule)) {
             walk->rule = rule;
             walk->place = rule->to;
             return;

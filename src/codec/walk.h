@@ -16,22 +16,34 @@
 #define PST_WALK_ROOT      1 /* the text's own value; the map's other places follow */
 #define PST_WALK_KEY_MAX   32
 
+/* One key of a container, and where it leads to. */
 struct pst_walk_rule {
     uint8_t maps; /* bit set: the rule holds in these maps */
-    uint8_t in;   /* the container's place */
     uint8_t to;
-    const char *key; /* NULL: elements of an array; "": every key that no rule before names */
+    const char *key;
+    uint8_t key_len;
 };
 
-#define PST_WALK_ELEMENT NULL
-#define PST_WALK_ANY_KEY ""
+#define PST_WALK_KEY(literal) (literal), sizeof(literal) - 1
+#define PST_WALK_ELEMENT      NULL, 0 /* elements of an array */
+#define PST_WALK_ANY_KEY      "", 0   /* every key that no rule before names */
+
+/* The rules of the containers that stand at one place; a map is an array of these, by place. */
+struct pst_walk_place {
+    const struct pst_walk_rule *rules;
+    size_t count;
+};
+
+#define PST_WALK_RULES(array)                                                                      \
+    {                                                                                              \
+        (array), PST_COUNT_OF(array)                                                               \
+    }
 
 struct pst_walk {
     struct pst_json json;
-    const struct pst_walk_rule *rules;
+    const struct pst_walk_place *places;
     const struct pst_walk_rule *rule; /* that led to the value at hand; NULL: none */
-    uint32_t rules_count;
-    uint8_t map;     /* one bit */
+    uint8_t map;                      /* one bit */
     uint8_t place;   /* of the value at hand; of the object while its keys are read */
     bool key_done;   /* a key was read, its value is next */
     uint8_t key_len; /* PST_WALK_KEY_MAX + 1: longer than any */
@@ -40,8 +52,7 @@ struct pst_walk {
     uint8_t element[PST_JSON_DEPTH_MAX];   /* places of their elements */
 };
 
-void pst_walk_init(struct pst_walk *walk, const struct pst_walk_rule *rules, size_t count,
-                   uint8_t map);
+void pst_walk_init(struct pst_walk *walk, const struct pst_walk_place *places, uint8_t map);
 
 /* As pst_json_next; `place` and `rule` belong to the token returned. */
 enum pst_json_kind pst_walk_next(struct pst_walk *walk, struct pst_json_input *input,
