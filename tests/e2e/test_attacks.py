@@ -130,7 +130,6 @@ def test_tenants_that_leave_while_a_body_arrives(gateway, upstream):
     with gw.client() as c:
         c.request(wire.head("POST", "/v1/chat/completions",
                             [("Content-Length", len(data)), ("Authorization", "Bearer k39")]) + data[:5])
-        gw.wait_inflight(0)
         gw.reload(config.build([u]))
         gw.process.wait_line(lambda line: "reloaded" in line)
         assert c.send(data[5:]).read().status == 200
@@ -141,12 +140,8 @@ def test_a_replica_drained_by_hand_can_be_removed_and_comes_back(gateway, upstre
     gw = gateway([a, b])
     assert gw.admin("POST", "/replicas/" + b.url.replace("/", "%2F").replace(":", "%3A") + "/drain")[0] == 200
     gw.reload(config.build([a]))
-    eventually(lambda: not any(r.get("url") == b.url for r in replicas_of(gw)), lambda: str(replicas_of(gw)))
+    eventually(lambda: b.url not in json.dumps(gw.state()["replicas"]), lambda: json.dumps(gw.state()["replicas"]))
     gw.reload(config.build([a, b]))
     gw.wait_ready(2)
 
 
-
-
-def replicas_of(gw):
-    return [r for p in gw.state()["pools"] for r in p["replicas"]]
