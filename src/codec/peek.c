@@ -19,7 +19,7 @@ void pst_peek_init(struct pst_peek *peek, enum pst_peek_form form)
     memset(peek, 0, sizeof *peek);
     pst_walk_init(&peek->walk, pst_peek_map, (uint8_t)(1u << form));
     peek->form = form;
-    peek->result.prefix_hash = UINT64_C(0xcbf29ce484222325);
+    pst_hash_init(&peek->prefix);
 }
 
 static int refuse(struct pst_peek *peek, const char *why)
@@ -135,18 +135,12 @@ static void add_text(struct pst_peek *peek, const char *at, size_t len, uint64_t
                      uint64_t wide)
 {
     struct pst_peek_tally *tally = tally_of(peek);
-    size_t hash_len = HASHED_MAX - peek->hashed;
+    size_t hash_len = HASHED_MAX - (size_t)peek->prefix.bytes;
 
     tally->text_bytes += len;
     tally->text_chars += chars;
     tally->wide_chars += wide;
-    if (hash_len > len)
-        hash_len = len;
-    for (size_t i = 0; i < hash_len; i++) {
-        peek->result.prefix_hash ^= (unsigned char)at[i];
-        peek->result.prefix_hash *= UINT64_C(0x100000001b3);
-    }
-    peek->hashed += (uint32_t)hash_len;
+    pst_hash_add(&peek->prefix, at, len < hash_len ? len : hash_len);
 }
 
 /* What was held back is text after all. */
@@ -421,6 +415,7 @@ int pst_peek_finish(struct pst_peek *peek, struct pst_peek_result *ret_result)
     if (!peek->is_object) /* a number, which only the end completes */
         return refuse(peek, "the body is not an object");
     result = peek->result;
+    result.prefix_hash = pst_hash_value(&peek->prefix);
     result.model[result.model_bytes == 0 ? 0 : peek->model_len] = '\0';
     result.user[whole_utf8(result.user, peek->user_len)] = '\0';
     for (size_t i = 0; i < PST_PEEK_TALLIES_MAX; i++) {

@@ -50,7 +50,7 @@ struct pst_peek_result {
     bool stream;
     bool has_stream;
     bool include_usage;   /* stream_options.include_usage */
-    uint64_t prefix_hash; /* FNV-1a of the first KiB of prompt text: same prefix, same hash */
+    uint64_t prefix_hash; /* of the first KiB of prompt text: same prefix, same hash */
 };
 
 struct pst_peek; /* in peek_state.h: sized so that it can be embedded */

@@ -4,6 +4,7 @@
 #ifndef PST_CODEC_PEEK_STATE_H
 #define PST_CODEC_PEEK_STATE_H
 
+#include "codec/hash.h"
 #include "codec/peek.h"
 #include "codec/walk.h"
 
@@ -35,7 +36,7 @@ struct pst_peek {
     bool opening;        /* the string's beginning is still being judged */
     bool is_media;       /* the string is a data: URL: not text */
     char opening_text[PST_PEEK_DATA_URL];
-    uint32_t hashed; /* bytes that went into prefix_hash */
+    struct pst_hash prefix; /* becomes prefix_hash */
     uint32_t model_len;
     uint32_t user_len;
     uint32_t word_len;

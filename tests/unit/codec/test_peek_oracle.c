@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
 #include <jansson.h>
+#include <xxhash.h>
 #include <yajl/yajl_parse.h>
 
 #include <cmocka.h>
@@ -120,7 +122,8 @@ struct oracle {
     struct pst_peek_result want;
     uint64_t max_completion_tokens;
     uint64_t n, best_of;
-    uint32_t hashed;
+    char prefix[1024];
+    size_t prefix_len;
 };
 
 static void want_bytes(struct oracle *oracle, const char *text, size_t len)
@@ -128,11 +131,9 @@ static void want_bytes(struct oracle *oracle, const char *text, size_t len)
     oracle->want.text_bytes += len;
     for (size_t i = 0; i < len; i++) {
         oracle->want.text_chars += ((unsigned char)text[i] & 0xc0) != 0x80;
-        if (oracle->hashed == 1024)
+        if (oracle->prefix_len == sizeof oracle->prefix)
             continue;
-        oracle->want.prefix_hash =
-            (oracle->want.prefix_hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-        oracle->hashed++;
+        oracle->prefix[oracle->prefix_len++] = text[i];
     }
 }
 
@@ -332,8 +333,8 @@ static void want_body(struct oracle *oracle, json_t *tree)
     const char *key;
     json_t *value;
 
-    want->prefix_hash = UINT64_C(0xcbf29ce484222325);
     json_object_foreach(tree, key, value) want_member(oracle, key, value);
+    want->prefix_hash = XXH64(oracle->prefix, oracle->prefix_len, 0);
     if (want->prompts == 0)
         want->prompts = 1;
     copies = oracle->n > oracle->best_of ? oracle->n : oracle->best_of;
