@@ -19,7 +19,7 @@
 
 struct pst_lane {
     uint64_t key;    /* queue and flow */
-    uint64_t served; /* virtual token counter */
+    uint64_t served; /* virtual token counter, 1024ths of a token at weight 1 */
     struct pst_ticket_list bin[PST_LENGTH_COUNT];
     uint64_t sequences[PST_LENGTH_COUNT]; /* slots that its bins ask for */
     uint32_t count;                       /* tickets in its bins */

@@ -7,7 +7,8 @@
 
 #define PACE_STARTS   16
 #define PACE_SAMPLES  4
-#define OUTPUT_WEIGHT 2 /* an output token costs the engine about two of a prompt */
+#define OUTPUT_WEIGHT 2    /* an output token costs the engine about two of a prompt */
+#define SERVED_UNIT   1024 /* parts of a token: even the greatest weight makes a token count */
 
 int pst_waitq_init(struct pst_waitq *q, struct pst_flows *flows, uint32_t number, bool fifo)
 {
@@ -204,7 +205,7 @@ void pst_waitq_share(const struct pst_waitq *q, uint32_t flow, uint32_t weight,
 
 static uint64_t weighted(const struct pst_lane *lane, uint64_t tokens)
 {
-    return pst_muldiv(tokens, 100, lane->weight);
+    return pst_muldiv(tokens, 100 * SERVED_UNIT, lane->weight);
 }
 
 /*
@@ -260,6 +261,8 @@ void pst_waitq_settle(struct pst_waitq *q, struct pst_ticket *ticket, uint32_t t
 
     if (!has_lane(q, ticket))
         return;
+    if (tokens_in == 0) /* not told: the prompt was not free for that */
+        tokens_in = ticket->tokens_prompt;
     tokens = tokens_in + OUTPUT_WEIGHT * (uint64_t)tokens_out;
     lane->served = pst_sub_sat(lane->served, weighted(lane, ticket->charged_tokens));
     lane->served = pst_add_sat(lane->served, weighted(lane, tokens));

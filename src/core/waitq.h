@@ -62,7 +62,10 @@ struct pst_waitq_share {
 void pst_waitq_share(const struct pst_waitq *q, uint32_t flow, uint32_t weight,
                      struct pst_waitq_share *ret_share);
 
-/* The ticket's lane is served these weighted tokens more; then, at its end, what they really were. */
+/*
+ * The ticket's lane is served these weighted tokens more; then, at its end, what they really were.
+ * tokens_in 0: not told.
+ */
 void pst_waitq_charge(struct pst_waitq *q, struct pst_ticket *ticket, pst_ns now);
 void pst_waitq_settle(struct pst_waitq *q, struct pst_ticket *ticket, uint32_t tokens_in,
                       uint32_t tokens_out);

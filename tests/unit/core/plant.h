@@ -21,6 +21,7 @@ struct plant_stream {
     uint32_t prompt_bytes;
     pst_ns service; /* mean; Pareto of shape 2.5 */
     uint16_t sequences;
+    bool mute; /* its answers do not tell the tokens of the prompt */
 };
 
 struct plant_seen {
@@ -203,7 +204,7 @@ static inline void plant_end(struct plant *p, uint32_t index)
     event.u.end.id = (struct pst_ticket_id){index, p->tickets[index].generation};
     event.u.end.attempt = p->tickets[index].attempt;
     event.u.end.kind = PST_END_DONE;
-    event.u.end.tokens_in = s->prompt_bytes / 4;
+    event.u.end.tokens_in = s->mute ? 0 : s->prompt_bytes / 4;
     event.u.end.tokens_out = 100;
     plant_step(p, &event);
 }
