@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/escape.h"
+
 #define KEEP_MAX ((size_t)64 << 10)
 
 void pst_text_done(struct pst_text *text)
@@ -87,14 +89,14 @@ void pst_text_print(struct pst_text *text, const char *format, ...)
 
 void pst_text_quote(struct pst_text *text, const char *string)
 {
+    struct pst_slice piece = pst_slice_of(string);
+
     pst_text_add(text, "\"", 1);
-    for (const char *c = string; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\')
-            pst_text_print(text, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20)
-            pst_text_print(text, "\\u%04x", (unsigned)*c);
-        else
-            pst_text_add(text, c, 1);
+    while (piece.len > 0) {
+        struct pst_escaped next = pst_escape(piece);
+
+        pst_text_add(text, next.at, next.len);
+        piece = pst_slice(piece.at + next.taken, piece.len - next.taken);
     }
     pst_text_add(text, "\"", 1);
 }

@@ -22,7 +22,7 @@ void pst_text_put(struct pst_text *text, const char *string);
 void pst_text_slice(struct pst_text *text, struct pst_slice piece);
 void pst_text_print(struct pst_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* A JSON string with its quotes; bytes that are not ASCII pass as they are. */
+/* A JSON string with its quotes. */
 void pst_text_quote(struct pst_text *text, const char *string);
 /* Seconds with what of the nine decimals is not zero: 1500000000 is "1.5". */
 void pst_text_seconds(struct pst_text *text, pst_ns ns);

@@ -76,7 +76,7 @@ static int register_names(struct pst_gateway *gateway)
 
 /* Refused by the server, before there was a request: it is counted and logged all the same. */
 static void server_refused(void *user, uint16_t status, const char *why,
-                           const struct sockaddr *peer)
+                           const struct sockaddr *peer, char id[static PST_SERVER_ID_BYTES])
 {
     struct pst_gateway *gateway = user;
     char address[PST_REQUEST_PEER_MAX];
@@ -94,6 +94,8 @@ static void server_refused(void *user, uint16_t status, const char *why,
     (void)why; /* the client was told */
     pst_request_peer(peer, address);
     record.peer = pst_slice_of(address);
+    pst_request_new_id(gateway, id, PST_SERVER_ID_BYTES);
+    record.request_id = pst_slice_of(id);
     gateway->finished(gateway->user, &record);
 }
 

@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL /* a state on the stack, no library call a piece */
-#include <xxhash.h>
-
+#include "codec/hash.h"
 #include "gateway/classify.h"
 #include "gateway/inside.h"
 #include "gateway/writer.h"
@@ -44,7 +42,6 @@ static void refuse_invalid(struct pst_request *request, const char *why, uint16_
 static void take_id(struct pst_request *request, const struct pst_head *head)
 {
     const struct pst_header *given = pst_head_find(head, PST_SLICE("x-request-id"));
-    struct pst_gateway *gateway = request->gateway;
     bool fit = given != NULL && given->value.len > 0 && given->value.len < sizeof request->id;
 
     for (size_t i = 0; fit && i < given->value.len; i++)
@@ -54,8 +51,7 @@ static void take_id(struct pst_request *request, const struct pst_head *head)
         request->id[given->value.len] = '\0';
         return;
     }
-    snprintf(request->id, sizeof request->id, "req-%016llx%08llx",
-             (unsigned long long)gateway->id_prefix, (unsigned long long)gateway->id_next++);
+    pst_request_new_id(request->gateway, request->id, sizeof request->id);
 }
 
 /* traceparent: 00-<32 hex>-<16 hex>-<2 hex>; carried through unchanged, its trace id logged. */
@@ -183,7 +179,7 @@ static void offer(struct pst_request *request)
     event.u.offer.class_ = request->class_;
     event.u.offer.type = request->type;
     event.u.offer.flow = flow_of(request, pst_slice(NULL, 0));
-    event.u.offer.weight = gateway->config->tenants[request->tenant].weight;
+    event.u.offer.weight = request->tenant_weight;
     pst_gateway_event(gateway, &event);
 }
 
@@ -226,6 +222,7 @@ static void on_head(struct pst_exchange *x, const struct pst_head *head)
         return;
     }
     request->tenant = claim.tenant;
+    request->tenant_weight = gateway->config->tenants[claim.tenant].weight;
     request->authenticated = claim.authenticated;
     request->class_ = claim.class_;
     request->type = claim.type;
@@ -320,17 +317,17 @@ static uint64_t hash_of(const struct pst_chain *body)
 {
     struct pst_chain_cursor cursor = {0};
     struct iovec pieces[16];
-    XXH3_state_t state;
+    struct pst_hash hash;
     size_t n;
 
-    XXH3_64bits_reset(&state);
+    pst_hash_init(&hash);
     while ((n = pst_chain_pieces(body, &cursor, pieces, PST_COUNT_OF(pieces))) != 0) {
         for (size_t i = 0; i < n; i++) {
-            XXH3_64bits_update(&state, pieces[i].iov_base, pieces[i].iov_len);
+            pst_hash_add(&hash, pieces[i].iov_base, pieces[i].iov_len);
             pst_chain_advance(body, &cursor, pieces[i].iov_len);
         }
     }
-    return XXH3_64bits_digest(&state) | 1; /* 0 means none */
+    return pst_hash_value(&hash) | 1; /* 0 means none */
 }
 
 /* An alias changes the value of `model` and nothing else. */
@@ -404,8 +401,7 @@ static uint32_t prompt_bytes_of(const struct pst_peek_result *seen)
 static void arrive(struct pst_request *request, const struct pst_peek_result *seen,
                    uint32_t model_weight)
 {
-    uint32_t weight =
-        model_weight * request->gateway->config->tenants[request->tenant].weight / 100;
+    uint32_t weight = model_weight * request->tenant_weight / 100;
     struct pst_gate_event event = {.kind = PST_EVENT_ARRIVE};
 
     event.flags = (uint8_t)((request->stream ? PST_ARRIVE_STREAM : 0) |
@@ -477,10 +473,16 @@ static void on_gone(struct pst_exchange *x)
         pst_request_cancel(request);
 }
 
+static void on_broken(struct pst_exchange *x, uint16_t status, const char *why)
+{
+    refuse_invalid(pst_exchange_user(x), pst_refuse_code(status), status, why, NULL);
+}
+
 const struct pst_server_handler pst_intake_handler = {
     .head = on_head,
     .body = on_body,
     .body_end = on_body_end,
     .drained = on_drained,
     .gone = on_gone,
+    .broken = on_broken,
 };

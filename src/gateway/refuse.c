@@ -190,7 +190,8 @@ void pst_refuse(struct pst_request *request, const struct pst_refusal *refusal)
         headers[n++] = (struct pst_header){PST_SLICE("server-timing"), pst_slice_of(queue)};
     }
     if (refusal->status == 405)
-        headers[n++] = (struct pst_header){PST_SLICE("Allow"), PST_SLICE("POST")};
+        headers[n++] = (struct pst_header){
+            PST_SLICE("Allow"), request->route == NULL ? PST_SLICE("GET") : PST_SLICE("POST")};
     PST_ASSERT(n <= PST_COUNT_OF(headers));
     pst_exchange_respond(request->exchange, refusal->status, headers, n, text.len);
     pst_exchange_write(request->exchange, body, text.len);

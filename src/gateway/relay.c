@@ -69,7 +69,7 @@ static void end_attempt(struct pst_request *request, enum pst_end kind)
     pst_gateway_event(request->gateway, &event);
 }
 
-/* "7" or "7.5" seconds; a date is not read (engines send numbers). */
+/* Whole seconds; a date is not read (engines send numbers). */
 static uint32_t retry_after_of(const struct pst_head *head)
 {
     const struct pst_header *header = pst_head_find(head, PST_SLICE("retry-after"));
@@ -90,7 +90,8 @@ static bool is_ours(const struct pst_head *head, struct pst_slice name)
 {
     return pst_head_is_hop(head, name) || pst_slice_equal_nocase(name, PST_SLICE("date")) ||
            pst_slice_equal_nocase(name, PST_SLICE("x-request-id")) ||
-           pst_slice_equal_nocase(name, PST_SLICE("server-timing"));
+           pst_slice_equal_nocase(name, PST_SLICE("server-timing")) ||
+           (head->status >= 500 && pst_slice_equal_nocase(name, PST_SLICE("x-should-retry")));
 }
 
 /* Copies what of the head goes on. False: no memory, or more headers than are kept. */
@@ -207,8 +208,11 @@ void pst_relay_respond(struct pst_request *request)
         headers[n++] = (struct pst_header){PST_SLICE("X-Accel-Buffering"), PST_SLICE("no")};
     if (kept->status >= 500)
         headers[n++] = (struct pst_header){PST_SLICE("x-should-retry"), PST_SLICE("false")};
+    /* Events never keep a promised length: an error event of ours must fit behind them. */
     pst_exchange_respond(request->exchange, kept->status, headers, n,
-                         kept->has_body ? kept->content_length : 0);
+                         !kept->has_body   ? 0
+                         : request->events ? PST_LENGTH_UNKNOWN
+                                           : kept->content_length);
     request->record.status = kept->status;
     request->committed = true;
 }

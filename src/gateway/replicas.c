@@ -30,6 +30,27 @@ static void drain(struct pst_gateway *gateway, uint16_t index)
     pst_gateway_event(gateway, &event);
 }
 
+static void release(struct pst_gateway_replica *replica)
+{
+    pst_probe_cancel(replica);
+    pst_upstream_free(replica->upstream);
+    free(replica->base_path);
+    replica->upstream = NULL;
+    replica->base_path = NULL;
+}
+
+/* At the turn's end: the calls that GONE closed are closed by then. */
+static void release_later(struct pst_later *later)
+{
+    struct pst_gateway_replica *replica =
+        (struct pst_gateway_replica *)(void *)((char *)later -
+                                               offsetof(struct pst_gateway_replica, free_later));
+
+    if (replica->leaving && replica->upstream != NULL)
+        release(replica);
+    replica->leaving = false;
+}
+
 static int add(struct pst_gateway *gateway, uint16_t pool_index, const struct pst_config_pool *pool,
                const struct pst_config_replica *listed)
 {
@@ -50,6 +71,10 @@ static int add(struct pst_gateway *gateway, uint16_t pool_index, const struct ps
     if (rc != PST_OK)
         return rc;
     replica = &gateway->replicas[index];
+    if (replica->free_later.queued) { /* it went in this very turn: what is left of it is old */
+        pst_later_cancel(gateway->loop, &replica->free_later);
+        release_later(&replica->free_later);
+    }
     if (replica->upstream != NULL) {
         if (replica->leaving) { /* it came back before it had gone */
             struct pst_gate_event event = {.kind = PST_EVENT_UNDRAIN, .u.undrain.replica = index};
@@ -104,27 +129,6 @@ int pst_replicas_apply(struct pst_gateway *gateway)
         }
     }
     return PST_OK;
-}
-
-static void release(struct pst_gateway_replica *replica)
-{
-    pst_probe_cancel(replica);
-    pst_upstream_free(replica->upstream);
-    free(replica->base_path);
-    replica->upstream = NULL;
-    replica->base_path = NULL;
-}
-
-/* At the turn's end: the calls that GONE closed are closed by then. */
-static void release_later(struct pst_later *later)
-{
-    struct pst_gateway_replica *replica =
-        (struct pst_gateway_replica *)(void *)((char *)later -
-                                               offsetof(struct pst_gateway_replica, free_later));
-
-    if (replica->leaving && replica->upstream != NULL)
-        release(replica);
-    replica->leaving = false;
 }
 
 void pst_replicas_drained(struct pst_gateway *gateway, uint16_t index)

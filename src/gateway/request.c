@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "gateway/inside.h"
@@ -31,6 +32,12 @@ struct pst_request *pst_request_new(struct pst_gateway *gateway)
     pst_chain_init(&request->body);
     gateway->open++;
     return request;
+}
+
+void pst_request_new_id(struct pst_gateway *gateway, char *id, size_t size)
+{
+    (void)snprintf(id, size, "req-%016llx%08llx", (unsigned long long)gateway->id_prefix,
+                   (unsigned long long)gateway->id_next++);
 }
 
 void pst_request_peer(const struct sockaddr *peer, char buffer[PST_REQUEST_PEER_MAX])

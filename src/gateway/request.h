@@ -66,6 +66,7 @@ struct pst_request {
     bool ticketed;
     uint16_t pool;
     uint16_t tenant, model_number;
+    uint16_t tenant_weight; /* as it was: a reload may take the tenant away */
     uint8_t class_, type;
     bool authenticated, client_retry, stream;
     uint32_t ttl_ms, flow_key;
@@ -102,6 +103,8 @@ struct pst_request {
 struct pst_request *pst_request_new(struct pst_gateway *gateway); /* NULL: no memory */
 /* No response is owed and no ticket lives: record it, put it back. The pointer is invalid after. */
 void pst_request_finished(struct pst_request *request);
+/* An X-Request-Id of ours: no two gateways give the same. */
+void pst_request_new_id(struct pst_gateway *gateway, char *id, size_t size);
 /* The peer's address as text; "" for what has none. */
 void pst_request_peer(const struct sockaddr *peer, char buffer[PST_REQUEST_PEER_MAX]);
 void pst_request_name(struct pst_name *name, struct pst_slice text);

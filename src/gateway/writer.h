@@ -6,7 +6,7 @@
 #ifndef PST_GATEWAY_WRITER_H
 #define PST_GATEWAY_WRITER_H
 
-#include "base/slice.h"
+#include "base/escape.h"
 
 struct pst_writer {
     char *at;
@@ -53,23 +53,14 @@ static inline void pst_writer_header(struct pst_writer *text, struct pst_slice n
     PST_WRITER_PUT(text, "\r\n");
 }
 
-/* A JSON string's inside: quotes, backslashes and control characters escaped; UTF-8 as it is. */
+/* The inside of a JSON string. */
 static inline void pst_writer_json(struct pst_writer *text, struct pst_slice piece)
 {
-    static const char hex[] = "0123456789abcdef";
+    while (piece.len > 0) {
+        struct pst_escaped next = pst_escape(piece);
 
-    for (size_t i = 0; i < piece.len; i++) {
-        unsigned char c = (unsigned char)piece.at[i];
-
-        if (c == '"' || c == '\\') {
-            char pair[2] = {'\\', (char)c};
-            pst_writer_put(text, pst_slice(pair, 2));
-        } else if (c < 0x20) {
-            char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-            pst_writer_put(text, pst_slice(escape, 6));
-        } else {
-            pst_writer_put(text, pst_slice(piece.at + i, 1));
-        }
+        pst_writer_put(text, pst_slice(next.at, next.len));
+        piece = pst_slice(piece.at + next.taken, piece.len - next.taken);
     }
 }
 

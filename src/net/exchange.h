@@ -105,7 +105,7 @@ bool pst_exchange_body_in_hand(const struct pst_exchange *x);
 /* http1_answer.c */
 void pst_exchange_begin_answer(struct pst_exchange *x); /* a new exchange: nothing answered */
 void pst_exchange_send(struct pst_exchange *x, const void *data, size_t len); /* as it is */
-/* A whole answer of ours, then FLUSHING; `status` and `why` go to error_body. */
-void pst_exchange_refuse(struct pst_exchange *x, uint16_t status, const char *why);
+/* A whole answer of ours, then FLUSHING; `status` and `why` go to error_body. id "": none is sent. */
+void pst_exchange_refuse(struct pst_exchange *x, uint16_t status, const char *why, const char *id);
 
 #endif

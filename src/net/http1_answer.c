@@ -239,12 +239,12 @@ void pst_exchange_reset(struct pst_exchange *x)
     pst_exchange_close(x);
 }
 
-void pst_exchange_refuse(struct pst_exchange *x, uint16_t status, const char *why)
+void pst_exchange_refuse(struct pst_exchange *x, uint16_t status, const char *why, const char *id)
 {
-    static const struct pst_header json = {{"Content-Type", 12}, {"application/json", 16}};
     const struct pst_server_config *config = &x->server->config;
+    struct pst_header headers[2] = {0};
     char body[REFUSAL_BODY_BYTES];
-    size_t len = 0;
+    size_t len = 0, count = 0;
 
     if (config->error_body != NULL)
         len = config->error_body(status, why, body, sizeof body);
@@ -253,7 +253,12 @@ void pst_exchange_refuse(struct pst_exchange *x, uint16_t status, const char *wh
     x->closing = true;
     x->body_done = false; /* whatever the client still sends is not for us */
     x->answer_length = len;
-    put_head(x, status, &json, len > 0 ? 1 : 0);
+    if (len > 0)
+        headers[count++] =
+            (struct pst_header){PST_SLICE("Content-Type"), PST_SLICE("application/json")};
+    if (id[0] != '\0')
+        headers[count++] = (struct pst_header){PST_SLICE("X-Request-Id"), pst_slice_of(id)};
+    put_head(x, status, headers, count);
     if (len > 0)
         pst_exchange_send(x, body, len);
     end_answer(x);

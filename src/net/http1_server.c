@@ -106,22 +106,32 @@ static void leave_client(struct pst_exchange *x)
 /* The request's body cannot be read to its end. */
 static void fail_body(struct pst_exchange *x, uint16_t status, const char *why)
 {
+    bool can_answer = !x->responded && !x->broken;
+
+    x->http.keep_alive = false; /* where the next request begins is not known */
+    if (can_answer && handler_of(x)->broken != NULL) {
+        handler_of(x)->broken(x, status, why);
+        PST_ASSERT(x->state != PST_EXCHANGE_OPEN);
+        return;
+    }
     x->state = PST_EXCHANGE_FLUSHING;
     handler_of(x)->gone(x);
-    if (x->responded || x->broken)
-        pst_exchange_close(x);
+    if (can_answer)
+        pst_exchange_refuse(x, status, why, "");
     else
-        pst_exchange_refuse(x, status, why);
+        pst_exchange_close(x);
 }
 
 static void refuse_head(struct pst_exchange *x, uint16_t status, const char *why)
 {
     const struct pst_server_config *config = &x->server->config;
 
+    char id[PST_SERVER_ID_BYTES] = "";
+
     if (config->refused != NULL)
-        config->refused(config->user, status, why, &x->peer.u.any);
+        config->refused(config->user, status, why, &x->peer.u.any, id);
     pst_exchange_begin_answer(x);
-    pst_exchange_refuse(x, status, why);
+    pst_exchange_refuse(x, status, why, id);
 }
 
 void pst_exchange_time(struct pst_timer *timer)

@@ -10,7 +10,8 @@
  * asked for and nothing was answered. body() hands decoded bytes, body_end() ends them; after a read(x,
  * true) body_end() comes for a request without a body too. The response is
  * respond(), write()…, end(). gone() says that the client left (half-closed, reset, or did not read for
- * `write_stall`), or that the request's body broke framing or a time-out; the exchange is dead then.
+ * `write_stall`); the exchange is dead then. broken() says that the request's body broke framing or a
+ * time-out, before anything was answered.
  *
  * Guarantee: exactly one of end(), abort() by the owner or gone() by the server ends an exchange; after
  * it the pointer is invalid. Callbacks may call any function here, end() and abort() included.
@@ -34,7 +35,11 @@ struct pst_server_handler {
     void (*body_end)(struct pst_exchange *x);
     void (*drained)(struct pst_exchange *x); /* pending output fell to low water or below */
     void (*gone)(struct pst_exchange *x);
+    /* respond() and end() at once, with this status. NULL: the server answers, after gone(). */
+    void (*broken)(struct pst_exchange *x, uint16_t status, const char *why);
 };
+
+#define PST_SERVER_ID_BYTES 64
 
 struct pst_server_config {
     const struct pst_server_handler *handler;
@@ -46,8 +51,12 @@ struct pst_server_config {
     pst_ns idle_timeout; /* keep-alive, default 75 s or more */
     pst_ns write_stall;  /* pending output without progress */
     size_t low_water;    /* bytes */
-    /* Told of every refusal made here, before any exchange exists; may be NULL. */
-    void (*refused)(void *user, uint16_t status, const char *why, const struct sockaddr *peer);
+    /*
+     * Told of every refusal made here, before any exchange exists; may be NULL. What it leaves in `id`
+     * goes out as X-Request-Id.
+     */
+    void (*refused)(void *user, uint16_t status, const char *why, const struct sockaddr *peer,
+                    char id[static PST_SERVER_ID_BYTES]);
     /* Renders the JSON body of a refusal made here; NULL: an empty body. Returns its length. */
     size_t (*error_body)(uint16_t status, const char *why, char *buffer, size_t size);
 };

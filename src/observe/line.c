@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/escape.h"
+
 /* One byte is always kept for the closing brace. */
 static bool append(struct pst_line *line, const char *data, size_t len)
 {
@@ -42,48 +44,18 @@ static void append_field(struct pst_line *line, const char *name, const char *va
         line->len = before;
 }
 
-/* Bytes of the UTF-8 character at the start (RFC 3629: shortest form, no surrogates), or 0. */
-static size_t character(const unsigned char *at, size_t len)
-{
-    size_t bytes = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-
-    if (bytes == 0 || at[0] > 0xf4 || bytes > len)
-        return 0;
-    for (size_t i = 1; i < bytes; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
-        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
-        return 0;
-    return bytes;
-}
-
-static bool append_escaped(struct pst_line *line, const char *at, size_t len)
-{
-    char escaped[8];
-
-    if (len == 0)
-        return append(line, "\\ufffd", 6);
-    if (*at == '"' || *at == '\\')
-        return append(line, (const char[]){'\\', *at}, 2);
-    if (len > 1 || (unsigned char)*at >= 0x20)
-        return append(line, at, len);
-    (void)snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned char)*at);
-    return append(line, escaped, 6);
-}
-
 void pst_line_text(struct pst_line *line, const char *name, struct pst_slice value, size_t max)
 {
-    size_t before = line->len, at = 0, len = value.len;
+    size_t before = line->len, at = 0;
     bool fits = append_name(line, name) && append(line, "\"", 1);
 
-    while (fits && at < len) {
-        size_t bytes = character((const unsigned char *)value.at + at, len - at);
+    while (fits && at < value.len) {
+        struct pst_escaped next = pst_escape(pst_slice(value.at + at, value.len - at));
 
-        if (at + (bytes == 0 ? 1 : bytes) > max)
+        at += next.taken;
+        if (at > max)
             break;
-        fits = append_escaped(line, value.at + at, bytes);
-        at += bytes == 0 ? 1 : bytes;
+        fits = append(line, next.at, next.len);
     }
     if (!fits || !append(line, "\"", 1))
         line->len = before;

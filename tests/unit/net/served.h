@@ -75,9 +75,10 @@ static inline void on_gone(struct pst_exchange *x)
 }
 
 static inline void on_refused(void *user, uint16_t status, const char *why,
-                              const struct sockaddr *peer)
+                              const struct sockaddr *peer, char id[static PST_SERVER_ID_BYTES])
 {
     (void)user;
+    (void)snprintf(id, PST_SERVER_ID_BYTES, "%s", "refused-1");
     assert_non_null(why);
     assert_int_equal(peer->sa_family, AF_INET);
     seen.refused++;
@@ -90,8 +91,8 @@ static inline size_t error_body(uint16_t status, const char *why, char *buffer, 
                             why);
 }
 
-static const struct pst_server_handler handler = {on_head, on_body, on_body_end, on_drained,
-                                                  on_gone};
+static const struct pst_server_handler handler = {on_head,    on_body, on_body_end,
+                                                  on_drained, on_gone, NULL};
 
 static inline struct pst_server_config config(void)
 {

@@ -30,6 +30,7 @@ static void test_refusals(void **state)
         snprintf(line, sizeof line, "{\"error\":{\"code\":%u,", rows[i].status);
         assert_non_null(strstr(client.bytes, line));
         assert_non_null(strstr(client.bytes, "Connection: close\r\n"));
+        assert_non_null(strstr(client.bytes, "X-Request-Id: refused-1\r\n"));
         assert_int_equal(seen.refused, (int)i + 1);
         assert_int_equal(seen.refused_status, rows[i].status);
         wire_close(&client);
@@ -226,6 +227,33 @@ static void test_broken_body(void **state)
     assert_int_equal(seen.ends, 0);
 }
 
+static void answer_broken(struct pst_exchange *x, uint16_t status, const char *why)
+{
+    assert_string_equal(why, "malformed chunk size");
+    answer(x, status, "mine");
+}
+
+/* The owner's own answer; the connection closes after it, whatever follows. */
+static void test_broken_body_answered_by_its_owner(void **state)
+{
+    struct pst_server_handler own = handler;
+    struct pst_server_config c = config();
+
+    (void)state;
+    own.broken = answer_broken;
+    c.handler = &own;
+    restart(&c);
+    ask("POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nX\r\n");
+    wire_say_bytes(&client, big, sizeof big);
+    WIRE_UNTIL(loop, wire_closed(&client));
+    assert_non_null(strstr(client.bytes, "HTTP/1.1 400 "));
+    assert_non_null(strstr(client.bytes, "Connection: close\r\n"));
+    assert_non_null(strstr(client.bytes, "\r\n\r\nmine"));
+    assert_false(client.reset);
+    assert_int_equal(seen.gone, 0);
+    assert_int_equal(seen.ends, 0);
+}
+
 static void test_drain(void **state)
 {
     static struct wire busy;
@@ -315,6 +343,7 @@ int main(void)
         TEST(test_write_stall),
         TEST(test_time_outs),
         TEST(test_broken_body),
+        TEST(test_broken_body_answered_by_its_owner),
         TEST(test_drain),
         TEST(test_connections_max),
         TEST(test_descriptor_shortage),
