@@ -29,19 +29,13 @@ static bool has_room(const struct pst_replica *replica, const struct pst_fleet_t
     return limit > 0 && replica->places <= limit && limit - replica->places >= need;
 }
 
-/* Is a suspect of the same crash on it, before its first byte? O(in flight), where suspects are. */
-static bool has_accomplice(const struct pst_fleet *fleet, const struct pst_replica *replica,
-                           const struct pst_fleet_ticket *ticket)
+/*
+ * Two suspects before their first byte never share a replica, of whatever crash they are: one death may
+ * be judged in two incidents, and the innocent of the two would be taken along a second time.
+ */
+static bool has_accomplice(const struct pst_replica *replica, const struct pst_fleet_ticket *ticket)
 {
-    if (ticket->crashes == 0 || replica->suspects == 0)
-        return false;
-    for (uint32_t i = replica->first; i != PST_FLEET_NONE; i = fleet->attempts[i].next) {
-        const struct pst_fleet_ticket *other = fleet->attempts[i].ticket;
-
-        if (other->crashes > 0 && !other->first_seen && other->crash_id == ticket->crash_id)
-            return true;
-    }
-    return false;
+    return ticket->crashes > 0 && replica->suspects > 0;
 }
 
 static bool is_better(const struct candidate *a, const struct candidate *b)
@@ -100,13 +94,13 @@ bool pst_fleet_choose(const struct pst_fleet *fleet, uint16_t pool_index,
         if (replica->counted.state != PST_REPLICA_READY)
             continue;
         if (replica->id == ticket->last_replica) {
-            if (has_room(replica, ticket) && !has_accomplice(fleet, replica, ticket))
+            if (has_room(replica, ticket) && !has_accomplice(replica, ticket))
                 last = replica;
             continue;
         }
         if (one.limit > 0)
             elsewhere = true;
-        if (!has_room(replica, ticket) || has_accomplice(fleet, replica, ticket))
+        if (!has_room(replica, ticket) || has_accomplice(replica, ticket))
             continue;
 
         one.work = pst_mul_sat(replica->work,

@@ -11,7 +11,7 @@
  * shows any sign of life - tickets that failed are held: the poisonous one among them must not reach
  * another replica first; and after a reset or cut the replica gets no new work, which would be blamed.
  *
- * Guarantee: of one crash, at most one suspect at a time is on a replica before its first byte; a
+ * Guarantee: at most one suspect at a time is on a replica before its first byte; a
  * ticket, or another with the same body within 10 minutes, is given up at its second crash. A suspect
  * that is answered whole is no suspect any more.
  */
