@@ -154,10 +154,14 @@ static enum pst_json_kind open_key(struct pst_json *json, struct pst_json_input 
     return PST_JSON_KEY;
 }
 
+static bool is_blank(char c)
+{
+    return c <= ' ' && (c == ' ' || c == '\n' || c == '\r' || c == '\t');
+}
+
 static bool skip_blanks(struct pst_json_input *input)
 {
-    while (input->at < input->end &&
-           (*input->at == ' ' || *input->at == '\n' || *input->at == '\r' || *input->at == '\t'))
+    while (input->at < input->end && is_blank(*input->at))
         input->at++;
     return input->at < input->end;
 }
@@ -337,6 +341,12 @@ static enum pst_json_kind step_string(struct pst_json *json, struct pst_json_inp
         input->at++;
     }
     text.len = (size_t)(input->at - text.at);
+    if (is_utf8 && input->at < input->end && *input->at == '"') {
+        input->at++;
+        json->state = json->in_key ? STATE_COLON : after_value(json);
+        *ret_text = text;
+        return PST_JSON_TEXT_END;
+    }
     if (text.len > 0) { /* what is right comes first, then, in the next call, what is wrong */
         *ret_text = text;
         return PST_JSON_TEXT;
@@ -345,11 +355,6 @@ static enum pst_json_kind step_string(struct pst_json *json, struct pst_json_inp
         return fail(json, "not UTF-8");
     if (input->at == input->end)
         return PST_JSON_MORE;
-    if (*input->at == '"') {
-        input->at++;
-        json->state = json->in_key ? STATE_COLON : after_value(json);
-        return PST_JSON_TEXT_END;
-    }
     if (*input->at != '\\')
         return fail(json, "a control character inside a string");
     input->at++;

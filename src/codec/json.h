@@ -26,8 +26,8 @@ enum pst_json_kind {
     PST_JSON_ARRAY_END,
     PST_JSON_KEY,      /* a key begins: TEXT*, TEXT_END follow */
     PST_JSON_STRING,   /* a string begins: TEXT*, TEXT_END follow */
-    PST_JSON_TEXT,     /* a run of decoded bytes */
-    PST_JSON_TEXT_END, /* the key or string is complete */
+    PST_JSON_TEXT,     /* a run of decoded bytes; others follow */
+    PST_JSON_TEXT_END, /* the last run, which may be empty: the key or string is complete */
     PST_JSON_NUMBER,   /* complete, in `number` */
     PST_JSON_TRUE,
     PST_JSON_FALSE,
@@ -69,8 +69,8 @@ struct pst_json {
 void pst_json_init(struct pst_json *json);
 
 /*
- * Reads on to the next token. *ret_text is written with PST_JSON_TEXT only and is valid until the next
- * call. PST_JSON_ERROR repeats; `error` (static, English) and `offset` say what is wrong.
+ * Reads on to the next token. *ret_text is written with PST_JSON_TEXT and PST_JSON_TEXT_END only and
+ * is valid until the next call. PST_JSON_ERROR repeats; `error` (static, English) and `offset` say what is wrong.
  */
 enum pst_json_kind pst_json_next(struct pst_json *json, struct pst_json_input *input,
                                  struct pst_json_text *ret_text);

@@ -334,6 +334,8 @@ static int take(struct pst_peek *peek, enum pst_json_kind kind, const struct pst
     case PST_JSON_TEXT:
         return add_string(peek, text);
     case PST_JSON_TEXT_END:
+        if (add_string(peek, text) != PST_OK)
+            return PST_E_SYNTAX;
         close_string(peek);
         return PST_OK;
     case PST_JSON_NUMBER:

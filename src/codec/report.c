@@ -158,7 +158,7 @@ static void take_text(struct pst_report *report, const struct pst_json_text *tex
 {
     enum place place = (enum place)report->walk.place;
 
-    if (report->walk.json.in_key)
+    if (report->walk.json.in_key || text->len == 0)
         return;
     if (place == AT_OUTPUT)
         report->has_output = true;
@@ -240,6 +240,7 @@ void pst_report_feed(struct pst_report *report, const char *data, size_t len)
             take_text(report, &text);
             break;
         case PST_JSON_TEXT_END:
+            take_text(report, &text);
             take_word(report);
             break;
         case PST_JSON_OBJECT:

@@ -33,13 +33,12 @@ static bool key_is(const struct pst_walk *walk, const struct pst_walk_rule *rule
 
 static void find_key(struct pst_walk *walk)
 {
-    const struct pst_walk_place *place = &walk->places[walk->place];
+    const struct pst_walk_rule *rule = walk->places[walk->place].rules;
+    const struct pst_walk_rule *end = rule + walk->places[walk->place].count;
 
     walk->rule = NULL;
     walk->place = PST_WALK_ELSEWHERE;
-    for (size_t i = 0; i < place->count; i++) {
-        const struct pst_walk_rule *rule = &place->rules[i];
-
+    for (; rule < end; rule++) {
         if ((rule->maps & walk->map) != 0 && key_is(walk, rule)) {
             walk->rule = rule;
             walk->place = rule->to;
@@ -98,11 +97,11 @@ enum pst_json_kind pst_walk_next(struct pst_walk *walk, struct pst_json_input *i
         walk->key_len = 0;
         break;
     case PST_JSON_TEXT:
-        if (walk->json.in_key)
-            add_key(walk, ret_text);
-        break;
     case PST_JSON_TEXT_END:
-        walk->key_done = walk->json.in_key;
+        if (walk->json.in_key) {
+            add_key(walk, ret_text);
+            walk->key_done = kind == PST_JSON_TEXT_END;
+        }
         break;
     case PST_JSON_STRING:
     case PST_JSON_NUMBER:

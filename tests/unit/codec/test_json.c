@@ -167,7 +167,7 @@ static void text_is_decoded_and_counted(void **state)
 
                 while ((kind = pst_json_next(&json, &input, &run)) != PST_JSON_MORE) {
                     assert_int_not_equal(kind, PST_JSON_ERROR);
-                    if (kind != PST_JSON_TEXT)
+                    if (kind != PST_JSON_TEXT && kind != PST_JSON_TEXT_END)
                         continue;
                     memcpy(out + out_len, run.at, run.len);
                     out_len += run.len;
