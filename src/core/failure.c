@@ -133,8 +133,9 @@ static void watch(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t
                   struct pst_fleet_ticket *ticket, enum watched watched,
                   struct judgement *judgement)
 {
-    struct pst_victim *victim =
-        pst_watch_failed(fleet, replica, index, ticket, watched == WATCHED_HARD);
+    struct pst_victim *victim = pst_watch_failed(
+        fleet, replica, index, ticket,
+        watched == WATCHED_HARD || ticket->crashes > 0); /* a suspect's is no chance */
 
     victim->requeued = !ticket->first_seen;
     victim->spent = judgement->spent;

@@ -213,6 +213,25 @@ static void a_crash_counts_once(void **state)
     world_end(&w);
 }
 
+/* A suspect lost again, even on a reused connection: nobody may follow it until it is known why. */
+static void a_suspect_lost_again_stops_its_replica(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_start(&w);
+    world_up(&w, 2);
+    play(&w, "2 r0 r1"); /* replica 0 crashed: 0 and 1 are suspects */
+    assert_int_equal(world_go(&w, 0), 1);
+    assert_int_equal(world_go(&w, 1), PST_REPLICA_ALL); /* not two together */
+    assert_int_equal(world_finish(&w, 0, PST_END_RESET_REUSED), REQUEUE);
+    assert_int_equal(world_go(&w, 1), PST_REPLICA_ALL); /* and not into its grave */
+    world_pass(&w, PST_S);
+    assert_int_equal(world_go(&w, 1), 1); /* it showed no other sign of death */
+    world_end(&w);
+}
+
 /* A crash counts once for a body, however many tickets carried it. */
 static void a_body_counts_once(void **state)
 {
@@ -450,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_stale_connection_is_not_held),
         cmocka_unit_test(a_crash_costs_nothing),
         cmocka_unit_test(a_crash_counts_once),
+        cmocka_unit_test(a_suspect_lost_again_stops_its_replica),
         cmocka_unit_test(a_body_counts_once),
         cmocka_unit_test(doubt_and_caution),
         cmocka_unit_test(suspects_go_one_at_a_time),
