@@ -23,27 +23,19 @@ struct pst_metrics {
     struct pst_metric_histogram *histogram[PST_METRIC_COUNT]; /* the others */
 };
 
-static void labels_list(struct pst_labels labels, uint32_t list[PST_LABELS_COUNT])
-{
-    const uint32_t values[PST_LABELS_COUNT] = {
-        labels.pool,    labels.class_, labels.length,    labels.outcome, labels.reason,
-        labels.replica, labels.state,  labels.direction, labels.refusal,
-    };
-
-    for (int i = 0; i < PST_LABELS_COUNT; i++)
-        list[i] = values[i];
-}
-
 /* False when an index is out of range: counted, and nothing is to be written. */
 static bool find_cell(struct pst_metrics *metrics, enum pst_metric metric, struct pst_labels labels,
                       uint32_t *ret_cell)
 {
-    uint32_t list[PST_LABELS_COUNT], cell = 0;
+    const uint32_t list[PST_LABELS_COUNT] = {
+        labels.pool,    labels.class_, labels.length,    labels.outcome, labels.reason,
+        labels.replica, labels.state,  labels.direction, labels.refusal,
+    };
+    uint32_t cell = 0;
 
-    labels_list(labels, list);
-    for (int i = 0; i < PST_LABELS_COUNT; i++) {
-        if ((pst_metric_rows[metric].labels & 1u << i) == 0)
-            continue;
+    for (uint32_t left = pst_metric_rows[metric].labels; left != 0; left &= left - 1) {
+        int i = __builtin_ctz(left);
+
         if (list[i] >= metrics->sizes[i]) {
             metrics->dropped++;
             return false;

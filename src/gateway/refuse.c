@@ -155,7 +155,7 @@ static bool is_anthropic(const struct pst_request *request)
 
 void pst_refuse(struct pst_request *request, const struct pst_refusal *refusal)
 {
-    char body[BODY_MAX], seconds[16], milliseconds[16], queue[48];
+    char body[BODY_MAX], seconds[16], milliseconds[16], queue[PST_REQUEST_TIMING_MAX];
     struct pst_writer text = pst_writer(body, sizeof body);
     struct pst_header headers[8];
     size_t n = 0;
@@ -186,8 +186,8 @@ void pst_refuse(struct pst_request *request, const struct pst_refusal *refusal)
         headers[n++] = (struct pst_header){PST_SLICE("x-llm-d-request-dropped-reason"),
                                            pst_slice_of(refusal->dropped)};
     if (request->ticketed) {
-        snprintf(queue, sizeof queue, "queue;dur=%.3f", (double)request->record.wait / PST_MS);
-        headers[n++] = (struct pst_header){PST_SLICE("server-timing"), pst_slice_of(queue)};
+        headers[n++] =
+            (struct pst_header){PST_SLICE("server-timing"), pst_request_timing(request, queue)};
     }
     if (refusal->status == 405)
         headers[n++] = (struct pst_header){

@@ -12,7 +12,6 @@
  * nothing is tried again, and a loss must be seen: an error event where one fits, a broken connection
  * where none does.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "gateway/inside.h"
@@ -196,13 +195,13 @@ void pst_relay_respond(struct pst_request *request)
     struct pst_header *headers = kept->headers;
     size_t n = kept->count;
     bool buffering_said = false;
-    char queue[48];
+    char queue[PST_REQUEST_TIMING_MAX];
 
     for (size_t i = 0; i < n; i++)
         buffering_said |= pst_slice_equal_nocase(headers[i].name, PST_SLICE("x-accel-buffering"));
     headers[n++] = (struct pst_header){PST_SLICE("X-Request-Id"), pst_slice_of(request->id)};
-    snprintf(queue, sizeof queue, "queue;dur=%.3f", (double)request->record.wait / PST_MS);
-    headers[n++] = (struct pst_header){PST_SLICE("server-timing"), pst_slice_of(queue)};
+    headers[n++] =
+        (struct pst_header){PST_SLICE("server-timing"), pst_request_timing(request, queue)};
     request->events = request->answer.kind == PST_ANSWER_EVENTS;
     if (request->events && !buffering_said) /* a proxy in front must not collect events */
         headers[n++] = (struct pst_header){PST_SLICE("X-Accel-Buffering"), PST_SLICE("no")};

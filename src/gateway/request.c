@@ -3,10 +3,10 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "gateway/inside.h"
+#include "gateway/writer.h"
 
 #define FREE_MAX 1024 /* requests kept for the next; beyond, memory goes back */
 
@@ -36,16 +36,46 @@ struct pst_request *pst_request_new(struct pst_gateway *gateway)
 
 void pst_request_new_id(struct pst_gateway *gateway, char *id, size_t size)
 {
-    (void)snprintf(id, size, "req-%016llx%08llx", (unsigned long long)gateway->id_prefix,
-                   (unsigned long long)gateway->id_next++);
+    struct pst_writer text = pst_writer(id, size);
+
+    PST_WRITER_PUT(&text, "req-");
+    pst_writer_hex(&text, gateway->id_prefix, 16);
+    pst_writer_hex(&text, gateway->id_next++, 12);
+    pst_writer_put(&text, pst_slice("", 1));
+    PST_ASSERT(!text.full);
+}
+
+struct pst_slice pst_request_timing(const struct pst_request *request,
+                                    char buffer[PST_REQUEST_TIMING_MAX])
+{
+    struct pst_writer text = pst_writer(buffer, PST_REQUEST_TIMING_MAX);
+
+    PST_WRITER_PUT(&text, "queue;dur=");
+    pst_writer_ms(&text, request->record.wait);
+    PST_ASSERT(!text.full);
+    return pst_writer_slice(&text);
+}
+
+/* By hand: inet_ntop goes through printf, for every request. */
+static void put_ipv4(const struct sockaddr *peer, char buffer[PST_REQUEST_PEER_MAX])
+{
+    struct pst_writer text = pst_writer(buffer, PST_REQUEST_PEER_MAX);
+    uint8_t part[4];
+
+    memcpy(part, &((const struct sockaddr_in *)(const void *)peer)->sin_addr, sizeof part);
+    for (size_t i = 0; i < sizeof part; i++) {
+        if (i > 0)
+            PST_WRITER_PUT(&text, ".");
+        pst_writer_number(&text, part[i]);
+    }
+    pst_writer_put(&text, pst_slice("", 1));
 }
 
 void pst_request_peer(const struct sockaddr *peer, char buffer[PST_REQUEST_PEER_MAX])
 {
     buffer[0] = '\0';
     if (peer->sa_family == AF_INET)
-        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)peer)->sin_addr, buffer,
-                  PST_REQUEST_PEER_MAX);
+        put_ipv4(peer, buffer);
     else if (peer->sa_family == AF_INET6)
         inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, buffer,
                   PST_REQUEST_PEER_MAX);

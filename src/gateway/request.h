@@ -22,8 +22,9 @@
 #include "net/server.h"
 #include "net/upstream.h"
 
-#define PST_REQUEST_PEER_MAX 48 /* an address as text */
-#define PST_REQUEST_NAME_MAX 64 /* names kept for the record are cut there */
+#define PST_REQUEST_PEER_MAX   48 /* an address as text */
+#define PST_REQUEST_TIMING_MAX 40 /* "queue;dur=", 14 digits of milliseconds, three more */
+#define PST_REQUEST_NAME_MAX   64 /* names kept for the record are cut there */
 
 struct pst_gateway;
 
@@ -107,6 +108,9 @@ void pst_request_finished(struct pst_request *request);
 void pst_request_new_id(struct pst_gateway *gateway, char *id, size_t size);
 /* The peer's address as text; "" for what has none. */
 void pst_request_peer(const struct sockaddr *peer, char buffer[PST_REQUEST_PEER_MAX]);
+/* The value of server-timing: how long it waited here. */
+struct pst_slice pst_request_timing(const struct pst_request *request,
+                                    char buffer[PST_REQUEST_TIMING_MAX]);
 void pst_request_name(struct pst_name *name, struct pst_slice text);
 /* The gate's word: FINISH. */
 void pst_request_conclude(struct pst_request *request, const struct pst_gate_action *action);

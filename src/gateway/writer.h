@@ -44,6 +44,28 @@ static inline void pst_writer_number(struct pst_writer *text, uint64_t number)
     pst_writer_put(text, pst_slice(digits + n, sizeof digits - n));
 }
 
+/* As many hexadecimal digits as are asked for, the last ones. */
+static inline void pst_writer_hex(struct pst_writer *text, uint64_t number, size_t count)
+{
+    char digits[16];
+
+    PST_ASSERT(count <= sizeof digits);
+    for (size_t n = count; n > 0; number >>= 4)
+        digits[--n] = "0123456789abcdef"[number & 15];
+    pst_writer_put(text, pst_slice(digits, count));
+}
+
+/* As milliseconds, to the microsecond. */
+static inline void pst_writer_ms(struct pst_writer *text, pst_ns span)
+{
+    uint64_t us = span / PST_US;
+    char part[4] = {'.', (char)('0' + us / 100 % 10), (char)('0' + us / 10 % 10),
+                    (char)('0' + us % 10)};
+
+    pst_writer_number(text, us / 1000);
+    pst_writer_put(text, pst_slice(part, sizeof part));
+}
+
 static inline void pst_writer_header(struct pst_writer *text, struct pst_slice name,
                                      struct pst_slice value)
 {
