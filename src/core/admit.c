@@ -1,6 +1,7 @@
 /* admit.c - see admit.h. */
 #include "core/admit.h"
 
+#include "core/fixed.h"
 #include "core/num.h"
 
 #define RETRY_AFTER_MIN_MS 1000
@@ -17,6 +18,20 @@ static int64_t lead(uint64_t a, uint64_t b)
 static pst_ns time_for(pst_ns work, uint64_t rate_ppm)
 {
     return pst_muldiv(work, PST_PPM, rate_ppm);
+}
+
+/*
+ * The pool's capacity. Where replicas are ready and none has a slot, that is for a moment (one was reset,
+ * and is watched): one replica's slots are expected back.
+ */
+static struct pst_fleet_capacity capacity_of(const struct pst_pool *pool)
+{
+    struct pst_fleet_capacity capacity;
+
+    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
+    if (capacity.ready > 0 && capacity.slots == 0)
+        capacity.slots = pool->config->slots;
+    return capacity;
 }
 
 /* Slots that the arriving work of higher classes takes, in ppm. */
@@ -66,44 +81,65 @@ static pst_ns work_of_and_above(const struct pst_pool *pool, uint8_t class_)
     return work;
 }
 
-pst_ns pst_admit_predicted(const struct pst_pool *pool, uint8_t class_, pst_ns now)
+/* Under policy fixed each class has places of its own; all of them share slots if those are fewer. */
+static bool shares_slots(const struct pst_pool *pool, uint32_t slots)
 {
-    struct pst_fleet_capacity capacity;
-    pst_ns work = work_of_and_above(pool, class_);
+    uint64_t places = 0;
 
-    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
-    if (work == 0 && capacity.free > pool->reserved[class_])
-        return 0;
-    /* Its own place too must come free: one of the slots does so each S / K. */
-    work = pst_add_sat(work, pst_service_class_mean(&pool->service, class_));
-    return wait_for(&capacity, work, above_ppm(pool, class_), now);
+    if (pool->config->policy != PST_POLICY_FIXED)
+        return true;
+    for (uint8_t c = 0; c < pool->classes_count; c++)
+        places += pst_fixed_places(pool, c);
+    return places > slots;
 }
 
-/* Slots that the class and those above can use: under policy fixed, no more than their limits. */
-static uint64_t usable_slots(const struct pst_pool *pool, uint8_t class_)
+/* What the class's own places need for its queue and so much more. */
+static pst_ns wait_for_places(const struct pst_pool *pool, uint8_t class_, pst_ns more)
 {
-    struct pst_fleet_capacity capacity;
-    uint64_t limit = 0;
+    uint64_t places;
 
-    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
     if (pool->config->policy != PST_POLICY_FIXED)
-        return capacity.slots;
-    for (uint8_t c = 0; c <= class_; c++)
-        limit += pool->config->fixed_inflight[c];
-    if (pool->config->fixed_scope_replica)
-        limit *= capacity.ready;
-    return pst_min_u64(limit, capacity.slots);
+        return 0;
+    places = pst_fixed_places(pool, class_);
+    return places == 0 ? PST_NEVER : pst_add_sat(pst_pool_queued_work(pool, class_), more) / places;
+}
+
+static bool starts_at_once(const struct pst_pool *pool, uint8_t class_, uint32_t free)
+{
+    if (pool->config->policy == PST_POLICY_FIXED)
+        return free > 0 && pool->queue[class_].count == 0 &&
+               pool->running[class_] < pst_fixed_places(pool, class_);
+    return free > pool->reserved[class_] && work_of_and_above(pool, class_) == 0;
+}
+
+pst_ns pst_admit_predicted(const struct pst_pool *pool, uint8_t class_, pst_ns now)
+{
+    struct pst_fleet_capacity capacity = capacity_of(pool);
+    /* Its own place too must come free: of K slots one does so each S / K. */
+    pst_ns own = pst_service_class_mean(&pool->service, class_);
+    pst_ns wait = 0;
+
+    if (starts_at_once(pool, class_, capacity.free))
+        return 0;
+    if (shares_slots(pool, capacity.slots))
+        wait = wait_for(&capacity, pst_add_sat(work_of_and_above(pool, class_), own),
+                        above_ppm(pool, class_), now);
+    return pst_max_u64(wait, wait_for_places(pool, class_, own));
 }
 
 pst_ns pst_admit_backlog(const struct pst_pool *pool, uint8_t class_)
 {
     pst_ns work = work_of_and_above(pool, class_);
-    uint64_t slots;
+    uint32_t slots = capacity_of(pool).slots;
+    pst_ns wait = 0;
 
     if (work == 0)
         return 0;
-    slots = usable_slots(pool, class_);
-    return slots == 0 ? PST_NEVER : work / slots;
+    if (slots == 0)
+        return PST_NEVER;
+    if (shares_slots(pool, slots))
+        wait = work / slots;
+    return pst_max_u64(wait, wait_for_places(pool, class_, 0));
 }
 
 static bool waits(const struct pst_gate_class *config, uint8_t length)
@@ -160,7 +196,7 @@ enum pst_reason pst_admit_judge(const struct pst_pool *pool, const struct pst_as
     const struct pst_waitq *q = &pool->queue[ask->class_];
     pst_ns max_wait = pool->classes[ask->class_].max_wait;
     uint64_t tokens_max = pool->config->kv_tokens_max;
-    struct pst_fleet_capacity capacity;
+    struct pst_fleet_capacity capacity = capacity_of(pool);
     uint64_t sequences = 0;
     struct ahead ahead;
     pst_ns wait;
@@ -172,7 +208,6 @@ enum pst_reason pst_admit_judge(const struct pst_pool *pool, const struct pst_as
         sequences += q->sequences[i];
     if (sequences < pool->config->slots || waits(&pool->classes[ask->class_], ask->length))
         return PST_REASON_NONE;
-    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
     ahead = look_ahead(pool, ask, &capacity);
     if (capacity.ready > 0)
         wait = wait_for(&capacity, ahead.work, ahead.others_ppm, now);
@@ -183,11 +218,11 @@ enum pst_reason pst_admit_judge(const struct pst_pool *pool, const struct pst_as
     return wait > max_wait ? PST_REASON_QUEUE_FULL : PST_REASON_NONE;
 }
 
-uint32_t pst_admit_retry_after_ms(const struct pst_pool *pool, uint8_t class_,
+uint32_t pst_admit_retry_after_ms(const struct pst_pool *pool, uint8_t class_, pst_ns now,
                                   struct pst_prng *prng)
 {
-    pst_ns backlog = pool == NULL ? 0 : pst_admit_backlog(pool, class_);
-    uint64_t ms = pst_min_u64(backlog / PST_MS, RETRY_AFTER_MAX_MS);
+    pst_ns wait = pool == NULL ? 0 : pst_admit_predicted(pool, class_, now);
+    uint64_t ms = pst_min_u64(wait / PST_MS, RETRY_AFTER_MAX_MS);
 
     ms = pst_max_u64(ms, RETRY_AFTER_MIN_MS);
     ms += pst_prng_below(prng, ms / 2 + 1);

@@ -37,14 +37,17 @@ struct pst_ask {
 
 /* Predicted wait of a ticket that joined the class's tail now; PST_NEVER: higher classes take all. */
 pst_ns pst_admit_predicted(const struct pst_pool *pool, uint8_t class_, pst_ns now);
-/* Queued work of the class and all above, over the slots that it can use. PST_NEVER: there are none. */
+/*
+ * Queued work of the class and all above, over the slots that it can use: its wait if nobody came any
+ * more. PST_NEVER: there are none.
+ */
 pst_ns pst_admit_backlog(const struct pst_pool *pool, uint8_t class_);
 
 /* Judges the queue bounds of policy adaptive: PST_REASON_NONE, QUEUE_FULL or KV_FULL. */
 enum pst_reason pst_admit_judge(const struct pst_pool *pool, const struct pst_ask *ask, pst_ns now);
 
-/* Backlog over drain, jittered by up to a half, within 1 … 59 s. */
-uint32_t pst_admit_retry_after_ms(const struct pst_pool *pool, uint8_t class_,
+/* When what waits now will have been served: the predicted wait, times 1 … 1.5, within 1 … 59 s. */
+uint32_t pst_admit_retry_after_ms(const struct pst_pool *pool, uint8_t class_, pst_ns now,
                                   struct pst_prng *prng);
 
 #endif

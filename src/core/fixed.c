@@ -3,7 +3,7 @@
 
 #include "core/num.h"
 
-static uint64_t inflight_limit(const struct pst_pool *pool, uint8_t class_)
+uint64_t pst_fixed_places(const struct pst_pool *pool, uint8_t class_)
 {
     struct pst_fleet_capacity capacity;
     uint64_t limit = pool->config->fixed_inflight[class_];
@@ -17,7 +17,7 @@ static uint64_t inflight_limit(const struct pst_pool *pool, uint8_t class_)
 static bool may_start(const struct pst_pool *pool, uint8_t class_,
                       const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica)
 {
-    return pool->running[class_] < inflight_limit(pool, class_) &&
+    return pool->running[class_] < pst_fixed_places(pool, class_) &&
            pst_fleet_choose(pool->fleet, pool->index, ticket, now, ret_replica);
 }
 

@@ -14,6 +14,8 @@
 
 #include "core/pool.h"
 
+/* The limit in flight: how many of the class may run at once. */
+uint64_t pst_fixed_places(const struct pst_pool *pool, uint8_t class_);
 /* May it queue? A ticket that can start at once is not queued. */
 bool pst_fixed_admits(const struct pst_pool *pool, const struct pst_ticket *ticket, pst_ns now);
 bool pst_fixed_next(const struct pst_pool *pool, pst_ns now, struct pst_pick *ret_pick);

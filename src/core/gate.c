@@ -30,7 +30,7 @@ static void refuse_without_ticket(struct pst_gate *gate, struct pst_ticket_id id
     action->u.finish.id = id;
     action->u.finish.outcome = PST_OUTCOME_REFUSED;
     action->u.finish.reason = PST_REASON_SLAB_FULL;
-    action->u.finish.retry_after_ms = pst_admit_retry_after_ms(NULL, 0, &gate->prng);
+    action->u.finish.retry_after_ms = pst_admit_retry_after_ms(NULL, 0, gate->now, &gate->prng);
     gate->finished++;
 }
 

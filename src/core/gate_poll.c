@@ -103,10 +103,12 @@ static struct pst_ticket *too_late(const struct pst_gate *gate, const struct pst
                                    uint8_t class_)
 {
     struct pst_ticket *tail = pool->queue[class_].age.tail;
+    struct pst_fleet_capacity capacity;
     pst_ns wait;
 
-    if (tail == NULL)
-        return NULL;
+    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
+    if (tail == NULL || (capacity.ready == 0 && capacity.known > 0))
+        return NULL; /* none is ready, but may be before the deadline */
     wait = pst_admit_backlog(pool, class_);
     wait = pst_add_sat(wait, pst_service_mean(&pool->service, class_, tail->length));
     return pst_add_sat(gate->now, wait) > gate->drain.until ? tail : NULL;

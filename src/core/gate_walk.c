@@ -37,7 +37,7 @@ void pst_gate_finish(struct pst_gate *gate, struct pst_ticket *ticket, enum pst_
     action->u.finish.waited = ticket->waited;
     if (says_when_to_retry(outcome))
         action->u.finish.retry_after_ms =
-            pst_admit_retry_after_ms(pool, ticket->queue_class, &gate->prng);
+            pst_admit_retry_after_ms(pool, ticket->queue_class, gate->now, &gate->prng);
     pst_fleet_forget(gate->fleet, ticket->id.index, &ticket->fleet);
     pst_bodies_release(&gate->bodies, ticket);
     pst_ticket_change_state(&gate->slab, ticket, PST_TICKET_FREE);

@@ -95,6 +95,7 @@ struct harness {
     struct pst_gate_config config;
     pst_ns now;
     bool probes_fail; /* replicas answer CHECK with a failure */
+    bool probes_hang; /* they do not answer it */
     uint32_t generation;
     uint32_t attempt[4096];
     uint32_t generations[4096];
@@ -143,7 +144,7 @@ static inline void harness_step(struct harness *h, const struct pst_gate_event *
     pst_gate_step(h->gate, event);
     harness_poll(h);
     for (uint16_t r = 0; r < h->config.replicas_max; r++) {
-        while (h->probe_wanted[r] != 0) {
+        while (h->probe_wanted[r] != 0 && !h->probes_hang) {
             struct pst_gate_event answer = harness_event(PST_EVENT_PROBE, event->now);
 
             answer.u.probe.replica = r;

@@ -21,11 +21,11 @@ struct plant_stream {
     uint32_t prompt_bytes;
     pst_ns service; /* mean; Pareto of shape 2.5 */
     uint16_t sequences;
-    bool mute; /* its answers do not tell the tokens of the prompt */
 };
 
 struct plant_seen {
-    struct pst_hist wait; /* of those dispatched */
+    struct pst_hist wait;        /* of those dispatched */
+    struct pst_hist retry_after; /* of those refused, ms */
     uint64_t arrived, dispatched, done, refused, expired;
 };
 
@@ -39,6 +39,8 @@ struct plant {
     uint32_t streams_count;
     struct plant_seen seen[PLANT_STREAMS];
     pst_ns now, measure_from;
+    bool mute[PLANT_STREAMS]; /* its answers do not tell the tokens of the prompt */
+    bool constant;            /* service times are their mean, arrivals come at a beat */
     uint64_t seq;
     uint32_t free_count;
     uint32_t free[PLANT_TICKETS];
@@ -54,13 +56,15 @@ struct plant {
 
 static inline pst_ns plant_exponential(struct plant *p, double mean)
 {
-    return pst_to_u64(-mean * pst_ln(1 - pst_prng_unit(&p->prng)));
+    return pst_to_u64(p->constant ? mean : -mean * pst_ln(1 - pst_prng_unit(&p->prng)));
 }
 
-/* Shape 2.5: the mean is 5/3 of the least. */
-static inline pst_ns plant_pareto(struct plant *p, pst_ns mean)
+/* Pareto of shape 2.5: the mean is 5/3 of the least. */
+static inline pst_ns plant_service(struct plant *p, pst_ns mean)
 {
-    return pst_to_u64((double)mean * 0.6 * pst_pow(1 - pst_prng_unit(&p->prng), -0.4));
+    return p->constant
+               ? mean
+               : pst_to_u64((double)mean * 0.6 * pst_pow(1 - pst_prng_unit(&p->prng), -0.4));
 }
 
 static inline void plant_handle(struct plant *p, const struct pst_gate_action *action)
@@ -74,7 +78,7 @@ static inline void plant_handle(struct plant *p, const struct pst_gate_action *a
     case PST_ACTION_DISPATCH:
         p->tickets[index].attempt = action->u.dispatch.attempt;
         p->waiting[s]--;
-        pst_heap_put(&p->ends, index, p->now + plant_pareto(p, p->streams[s].service), ++p->seq);
+        pst_heap_put(&p->ends, index, p->now + plant_service(p, p->streams[s].service), ++p->seq);
         seen->dispatched += counts;
         if (counts)
             pst_hist_add(&seen->wait, action->u.dispatch.waited);
@@ -84,6 +88,8 @@ static inline void plant_handle(struct plant *p, const struct pst_gate_action *a
     case PST_ACTION_FINISH:
         seen->done += counts && action->u.finish.outcome == PST_OUTCOME_DONE;
         seen->refused += counts && action->u.finish.outcome == PST_OUTCOME_REFUSED;
+        if (counts && action->u.finish.outcome == PST_OUTCOME_REFUSED)
+            pst_hist_add(&seen->retry_after, action->u.finish.retry_after_ms);
         seen->expired += counts && action->u.finish.outcome == PST_OUTCOME_EXPIRED;
         if (action->u.finish.outcome != PST_OUTCOME_DONE)
             p->waiting[s]--;
@@ -198,13 +204,13 @@ static inline void plant_top_up(struct plant *p)
 static inline void plant_end(struct plant *p, uint32_t index)
 {
     struct pst_gate_event event = harness_event(PST_EVENT_END, p->now);
-    const struct plant_stream *s = &p->streams[p->tickets[index].stream];
+    uint8_t stream = p->tickets[index].stream;
 
     pst_heap_remove(&p->ends, index);
     event.u.end.id = (struct pst_ticket_id){index, p->tickets[index].generation};
     event.u.end.attempt = p->tickets[index].attempt;
     event.u.end.kind = PST_END_DONE;
-    event.u.end.tokens_in = s->mute ? 0 : s->prompt_bytes / 4;
+    event.u.end.tokens_in = p->mute[stream] ? 0 : p->streams[stream].prompt_bytes / 4;
     event.u.end.tokens_out = 100;
     plant_step(p, &event);
 }

@@ -44,11 +44,12 @@ static void each_gets_its_share(void **state)
                                                .weight = row->flow[f].weight,
                                                .prompt_bytes = row->flow[f].prompt_bytes,
                                                .service = SERVICE,
-                                               .sequences = 1,
-                                               .mute = row->flow[f].mute};
+                                               .sequences = 1};
         config.classes[1].on_full = PST_ON_FULL_WAIT;
         config.classes[1].ttl = 600 * PST_S;
         plant_init(&plant, &config, streams, 2, 4, 23);
+        for (uint32_t f = 0; f < 2; f++)
+            plant.mute[f] = row->flow[f].mute;
         plant.measure_from = 11 * PST_S;
         plant_run(&plant, 71 * PST_S);
         first = plant.seen[0].dispatched;

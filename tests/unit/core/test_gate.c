@@ -362,6 +362,45 @@ static void a_drain_ends_at_its_deadline_with_the_count(void **state)
     harness_done(&h);
 }
 
+/* The only replica is watched for a second after a reset, or away: that refuses nobody who can wait. */
+static void a_moment_without_slots_refuses_nobody(void **state)
+{
+    static const struct {
+        const char *what;
+        enum pst_end end;
+        bool drain;
+    } rows[] = {
+        {"watched after a reset", PST_END_RESET, false},
+        {"watched, while the gate drains", PST_END_RESET, true},
+        {"away, while the gate drains", PST_END_REFUSED, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
+        struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
+
+        print_message("%s\n", rows[i].what);
+        config.pools[0].slots = 2;
+        start(&config);
+        for (uint32_t t = 1; t <= 6; t++)
+            enter(t, 1);
+        next(PST_ACTION_DISPATCH);
+        next(PST_ACTION_DISPATCH);
+        h.probes_hang = true;
+        harness_end(&h, 1, rows[i].end);
+        nothing();
+        if (rows[i].drain)
+            drain_gate(h.now, h.now + 60 * PST_S);
+        else
+            enter(7, 1);
+        nothing();
+        harness_time(&h, h.now + PST_S / 2);
+        nothing(); /* the replica gets no work: it is as the row says */
+        pst_gate_verify(h.gate);
+        harness_done(&h);
+    }
+}
+
 static void failures_follow_the_fleets_verdict(void **state)
 {
     static const struct {
@@ -512,6 +551,7 @@ int main(void)
         cmocka_unit_test(late_events_are_counted_and_ignored),
         cmocka_unit_test(a_drain_admits_for_its_grace_and_ends),
         cmocka_unit_test(a_drain_ends_at_its_deadline_with_the_count),
+        cmocka_unit_test(a_moment_without_slots_refuses_nobody),
         cmocka_unit_test(failures_follow_the_fleets_verdict),
         cmocka_unit_test(full_everywhere_is_not_amplified),
         cmocka_unit_test(wrong_numbers_are_refused),
