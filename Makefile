@@ -20,7 +20,7 @@ help:
 
 demo:
 	@tools/install-deps demo $(if $(filter llama,$(ENGINE)),llama)
-	@tools/build release
+	@tools/build release penstock
 	@ENGINE='$(ENGINE)' tools/demo
 
 run: build
@@ -28,7 +28,7 @@ run: build
 
 build:
 	@tools/install-deps build
-	@tools/build release
+	@tools/build release penstock
 
 check:
 	@tools/install-deps check
@@ -40,12 +40,12 @@ check-real:
 
 bench:
 	@tools/install-deps bench
-	@tools/build release
+	@tools/build release penstock
 	@bench/run $(NAME)
 
 bench-%:
 	@tools/install-deps bench
-	@tools/build release
+	@tools/build release penstock
 	@bench/run $*
 
 fuzz:
