@@ -193,12 +193,11 @@ enum pst_verdict pst_fleet_end(struct pst_fleet *fleet, uint32_t ticket_index,
 }
 
 void pst_fleet_release(struct pst_fleet *fleet, uint32_t ticket_index,
-                       struct pst_fleet_ticket *ticket, bool ended, pst_ns now)
+                       struct pst_fleet_ticket *ticket, bool unanswered, pst_ns now)
 {
     struct pst_fleet_attempt *attempt = &fleet->attempts[ticket_index];
     const struct pst_gate_pool *config;
     struct pst_replica *replica;
-    pst_ns limit;
 
     fleet->now = pst_max_u64(fleet->now, now);
     if (attempt->evicted) {
@@ -210,15 +209,13 @@ void pst_fleet_release(struct pst_fleet *fleet, uint32_t ticket_index,
     replica = &fleet->replicas[ticket->replica];
     config = &pst_fleet_pool_of(fleet, replica)->config;
 
-    /* It waited its whole limit and the replica said nothing to anybody: one of several in a row. */
-    limit = pst_min_u64(config->first_byte, config->first_byte_stream);
-    if (!ticket->first_seen && limit > 0 && fleet->now - attempt->taken_at >= limit &&
-        replica->progress.heard_at <= attempt->taken_at) {
+    /* The replica said nothing to anybody, either: one of several such in a row. */
+    if (unanswered && replica->progress.heard_at <= attempt->taken_at) {
         replica->progress.unanswered++;
         if (replica->progress.unanswered >= config->probe_fall)
             pst_replica_suspect(fleet, replica, PST_SUSPICION_SILENCE);
     }
-    pst_places_free(fleet, replica, ticket_index, ended ? 0 : config->cancel_lag);
+    pst_places_free(fleet, replica, ticket_index, config->cancel_lag);
     pst_fleet_settle(fleet, replica);
 }
 

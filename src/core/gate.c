@@ -145,7 +145,7 @@ static void arrive(struct pst_gate *gate, struct pst_ticket *ticket,
 static void cancel(struct pst_gate *gate, struct pst_ticket *ticket)
 {
     if (ticket->state == PST_TICKET_RUNNING || ticket->state == PST_TICKET_STREAMING)
-        pst_gate_close(gate, ticket);
+        pst_gate_close(gate, ticket, false);
     else
         pst_gate_take_off(gate, ticket);
     pst_gate_finish(gate, ticket, PST_OUTCOME_CANCELLED, PST_REASON_CLIENT);

@@ -73,8 +73,8 @@ void pst_gate_start(struct pst_gate *gate, struct pst_pool *pool, const struct p
 /* The attempt is over in the gate's books; the fleet's are the caller's. */
 void pst_gate_stop(struct pst_gate *gate, struct pst_ticket *ticket);
 void pst_gate_say_close(struct pst_gate *gate, const struct pst_ticket *ticket);
-/* Closes the attempt in flight; its place comes free after the engine's lag. */
-void pst_gate_close(struct pst_gate *gate, struct pst_ticket *ticket);
+/* Closes the attempt in flight; its place comes free after the engine's lag. See pst_fleet_release. */
+void pst_gate_close(struct pst_gate *gate, struct pst_ticket *ticket, bool unanswered);
 void pst_gate_obey(struct pst_gate *gate, struct pst_ticket *ticket, enum pst_verdict verdict,
                    enum pst_reason reason);
 /* Off whatever list it waits on: offered, paused or queued. */

@@ -67,7 +67,7 @@ static bool phase_limits(struct pst_gate *gate)
     if (pst_heap_top_key(&gate->first_byte) > gate->now)
         return false;
     ticket = &gate->slab.tickets[pst_heap_top(&gate->first_byte)];
-    pst_gate_close(gate, ticket);
+    pst_gate_close(gate, ticket, ticket->stream);
     pst_gate_finish(gate, ticket, PST_OUTCOME_FAILED, PST_REASON_FIRST_BYTE);
     pst_gate_start_over(gate);
     return true;

@@ -138,11 +138,11 @@ void pst_gate_say_close(struct pst_gate *gate, const struct pst_ticket *ticket)
     action->u.close.attempt = ticket->attempt;
 }
 
-void pst_gate_close(struct pst_gate *gate, struct pst_ticket *ticket)
+void pst_gate_close(struct pst_gate *gate, struct pst_ticket *ticket, bool unanswered)
 {
     pst_gate_say_close(gate, ticket);
     pst_gate_stop(gate, ticket);
-    pst_fleet_release(gate->fleet, ticket->id.index, &ticket->fleet, false, gate->now);
+    pst_fleet_release(gate->fleet, ticket->id.index, &ticket->fleet, unanswered, gate->now);
 }
 
 void pst_gate_obey(struct pst_gate *gate, struct pst_ticket *ticket, enum pst_verdict verdict,

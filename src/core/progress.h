@@ -19,7 +19,7 @@ struct pst_progress {
     pst_ns heard_at;     /* last byte of any answer, or the first place taken on an idle replica */
     pst_ns asked_at;     /* last time silence made us ask */
     bool streamed;       /* an event came after a first byte, and that work is still open */
-    uint32_t unanswered; /* attempts in a row that ended at their time limit without any byte */
+    uint32_t unanswered; /* streams in a row that reached their time limit without any byte */
 };
 
 /* The replica was idle and gets work. */

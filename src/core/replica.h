@@ -83,14 +83,18 @@ enum pst_verdict {
 
 /*
  * An attempt ended: the failure table of the policy. Frees the place, judges the replica, spends the
- * retry budget. `own` is false for the gate's own closes (cancel, limits): use pst_fleet_release then.
+ * retry budget.
  */
 enum pst_verdict pst_fleet_end(struct pst_fleet *fleet, uint32_t ticket_index,
                                struct pst_fleet_ticket *ticket, enum pst_end end,
                                uint32_t retry_after_ms, pst_ns now, enum pst_reason *ret_reason);
-/* The gate closed the attempt (client left, limit): the place comes free after the engine's lag. */
+/*
+ * The gate closed the attempt (client left, limit): the place comes free after the engine's lag.
+ * unanswered: it was a stream without a first byte within its limit. Silence that is no stream's is
+ * normal and says nothing.
+ */
 void pst_fleet_release(struct pst_fleet *fleet, uint32_t ticket_index,
-                       struct pst_fleet_ticket *ticket, bool ended, pst_ns now);
+                       struct pst_fleet_ticket *ticket, bool unanswered, pst_ns now);
 
 /*
  * The ticket is finished, in whatever way: what is found out of its attempts later, and an EVICT that

@@ -244,6 +244,42 @@ static void no_first_byte_in_time_is_closed(void **state)
     harness_done(&h);
 }
 
+/* Streams that all reach their limit without a byte make it suspect; other silence never does. */
+static void only_streams_are_expected_to_speak(void **state)
+{
+    static const struct {
+        uint8_t flags;
+        pst_ns limit;
+        enum pst_replica_state state;
+    } rows[] = {
+        {PST_ARRIVE_STREAM, 120 * PST_S, PST_REPLICA_SUSPECT},
+        {0, 600 * PST_S, PST_REPLICA_READY},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
+        struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
+        struct pst_gate_replica_view view;
+
+        start(&config);
+        for (uint32_t t = 1; t <= 4; t++) {
+            struct pst_gate_event event;
+
+            harness_offer(&h, t, PST_POOL_NONE, 0, 100);
+            event = harness_arrival(&h, t, 0);
+            event.flags = rows[i].flags;
+            harness_step(&h, &event);
+        }
+        harness_time(&h, h.now + rows[i].limit - PST_MS);
+        h.probes_hang = true; /* or its answer would end the suspicion at once */
+        harness_time(&h, h.now + PST_MS);
+        assert_int_equal(h.finished[PST_OUTCOME_FAILED], 4);
+        assert_true(pst_gate_replica_view(h.gate, 0, &view));
+        assert_int_equal(view.state, rows[i].state);
+        harness_done(&h);
+    }
+}
+
 static void late_events_are_counted_and_ignored(void **state)
 {
     struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
@@ -548,6 +584,7 @@ int main(void)
         cmocka_unit_test(the_token_bound_holds_what_waits),
         cmocka_unit_test(the_work_bound_is_time_not_count),
         cmocka_unit_test(no_first_byte_in_time_is_closed),
+        cmocka_unit_test(only_streams_are_expected_to_speak),
         cmocka_unit_test(late_events_are_counted_and_ignored),
         cmocka_unit_test(a_drain_admits_for_its_grace_and_ends),
         cmocka_unit_test(a_drain_ends_at_its_deadline_with_the_count),
