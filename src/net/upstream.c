@@ -212,10 +212,31 @@ static struct pst_upstream_connection *connection_new(struct pst_upstream *upstr
     return c;
 }
 
+/* Nothing came while it lay idle, and it was not closed over there. */
+static bool is_quiet(const struct pst_upstream_connection *c)
+{
+    char byte;
+
+    return recv(c->io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+/*
+ * The last one used. Its events of this turn may still be to be told, so it is looked at: an answer that
+ * nobody asked for must not become the next call's.
+ */
+static struct pst_upstream_connection *take_idle(struct pst_upstream *upstream)
+{
+    struct pst_upstream_connection *c;
+
+    while ((c = upstream->list[PST_UPSTREAM_IDLE].first) != NULL && !is_quiet(c))
+        pst_upstream_close(c);
+    return c;
+}
+
 int pst_call_start(struct pst_upstream *upstream, struct pst_call *call, struct pst_slice head,
                    const struct pst_chain *body, bool fresh)
 {
-    struct pst_upstream_connection *c = fresh ? NULL : upstream->list[PST_UPSTREAM_IDLE].first;
+    struct pst_upstream_connection *c = fresh ? NULL : take_idle(upstream);
 
     PST_ASSERT(call->connection == NULL);
     if (upstream->closing)

@@ -148,6 +148,19 @@ static void test_idle_death_is_noticed(void **state)
     answer_two(&replica);
 }
 
+/* An answer that nobody asked for, there before the next request: it must not become that one's. */
+static void test_answer_before_the_request(void **state)
+{
+    (void)state;
+    call_new();
+    answer_two(&replica);
+    wire_say(&replica, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad");
+    call_it(NULL, false);
+    WIRE_UNTIL(loop, wire_closed(&replica));
+    WIRE_UNTIL(loop, wire_accept(&replica, listener));
+    answer_two(&replica);
+}
+
 static void test_fresh_means_new(void **state)
 {
     static struct wire second;
@@ -409,6 +422,7 @@ int main(void)
         TEST(test_answers_cut_anywhere),
         TEST(test_reset_of_a_reused_connection),
         TEST(test_idle_death_is_noticed),
+        TEST(test_answer_before_the_request),
         TEST(test_fresh_means_new),
         TEST(test_idle_connections_end),
         TEST(test_refused),
