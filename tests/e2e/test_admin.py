@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from harness import config, wire
 from harness.pages import fetch
+from harness.place import HOST
 from harness.process import BINARY, Process, run
 from harness.waiting import eventually
 from harness.wire import chat, post
@@ -176,7 +177,7 @@ def test_bad_reload_keeps_the_old(gateway, upstream):
 
 def test_reload_names_what_needs_a_restart(gateway, upstream):
     gw = gateway([upstream(ok)])
-    gw.reload(changed(gw, listen="127.0.0.1:1"))
+    gw.reload(changed(gw, listen=f"{HOST}:1"))
     gw.process.wait_line(lambda line: "restart" in line and "listen" in line)
     gw.reload(changed(gw, limits={"tickets": 64}))
     gw.process.wait_line(lambda line: "restart" in line and "tickets" in line)
@@ -292,7 +293,7 @@ def test_listen_address_in_use(tmp_path, gateway, upstream):
     up = upstream(ok)
     gw = gateway([up])
     file = tmp_path / "second.yaml"
-    file.write_text(config.text(config.build([up], listen="127.0.0.1:%d" % gw.data[1])))
+    file.write_text(config.text(config.build([up], listen="%s:%d" % gw.data)))
     second = Process([BINARY, "run", file])
     try:
         assert second.wait() in (1, 2)

@@ -47,8 +47,8 @@ def storm(gw, total, threads, model, max_tokens, longest_s):
     return summed
 
 
-@pytest.mark.parametrize("like", ["vllm", "llamacpp"])
-def test_500_of_the_stand_in(gateway, engine, like):
+@pytest.mark.parametrize("like,total", [("vllm", 1000), ("llamacpp", 200)])
+def test_before_the_stand_in(gateway, engine, like, total):
     engines = [engine("--speed", "4", "--slots", "4", like=like) for _ in range(2)]
     gw = gateway(engines, pool_keys={"engine": like, "slots": 4})
     deepest = [0]
@@ -61,14 +61,14 @@ def test_500_of_the_stand_in(gateway, engine, like):
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
-    met = storm(gw, 500, 20, "m", 40, 0.3)
+    met = storm(gw, total, 20, "m", 40, 0.3)
     stop.set()
     watcher.join()
     gw.check_quiet()
-    assert met["before"] > 50 and met["mid"] > 50, met
+    assert met["before"] > total / 10 and met["mid"] > total / 10, met
     assert deepest[0] > 0, "nobody ever queued: nothing was cancelled there"
-    assert sum(gw.outcomes().values()) == 500
-    assert gw.outcome("cancelled") > 100 and gw.outcome("failed") == 0, gw.outcomes()
+    assert sum(gw.outcomes().values()) == total
+    assert gw.outcome("cancelled") > total / 5 and gw.outcome("failed") == 0, gw.outcomes()
     for e in engines:
         s = e.check_quiet()
         assert s["max_waiting_ever"] == 0, s

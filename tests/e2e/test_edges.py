@@ -1,10 +1,11 @@
 """Where limits meet: time-outs, slabs, bytes, odd bodies, odd answers."""
 import gzip
 import json
+import signal
 import threading
 
 import pytest
-from harness import wire
+from harness import config, wire
 from harness.waiting import eventually
 from harness.wire import chat, head, post
 
@@ -68,9 +69,10 @@ def test_slab_is_bounded(gateway, upstream):
     gw.wait_queued(12)
     r = gw.ask()
     assert r.status == 429 and r.get("retry-after")
+    running = [up.take() for _ in range(4)]
     up.handler = ok
-    for _ in range(4):
-        up.take().answer()
+    for call in running:
+        call.answer()
     assert {c.read().status for c in waiting} == {200}
     assert gw.ask().status == 200
     for c in waiting:
@@ -121,7 +123,6 @@ def test_deep_json(gateway, upstream, depth):
 
 def test_duplicate_model_is_read_as_engines_do(gateway, upstream):
     """The last one counts: what is judged is what the engine will run."""
-    from harness import config
     a, b = upstream(ok), upstream(ok)
     gw = gateway(pools=[config.pool([a], "a", ["one"], aliases={"first": "one"}), config.pool([b], "b", ["two"])], ready=2)
     assert gw.ask(body=b'{"model":"one","messages":[],"model":"two"}').status == 200
@@ -360,9 +361,216 @@ def test_fixed_refuses_and_promotes_nothing_early(gateway, upstream):
     assert len(up.calls) == 2
     r = gw.ask()
     assert r.status == 429 and r.get("x-llm-d-request-dropped-reason") == "rejected-saturated"
+    running = [up.take() for _ in range(2)]
     up.handler = ok
-    for _ in range(2):
-        up.take().answer()
+    for call in running:
+        call.answer()
     assert {c.read().status for c in clients} == {200}
     for c in clients:
         c.close()
+
+
+def test_connection_close_is_honoured(gateway, upstream):
+    gw = gateway([upstream(ok)])
+    for body in (chat(), chat(stream=True)):
+        with gw.client() as c:
+            r = c.ask(body=body, headers=[("Connection", "close")])
+            assert r.status == 200 and r.clean and r.get("connection").lower() == "close"
+            assert c.at_end() == "cut"
+
+
+@pytest.mark.parametrize("how", ["reset", "close"])
+@pytest.mark.parametrize("boundary", [True, False])
+def test_broken_stream_to_an_http10_client_is_visible(gateway, upstream, how, boundary):
+    """Where the end of the connection is the end of the answer, a break must not look like one."""
+    up = upstream()
+    gw = gateway([up])
+    with gw.client() as c:
+        c.request(post(body=chat(stream=True), version="1.0"))
+        call = up.take()
+        call.stream_head()
+        call.token("t0")
+        c.read_head()
+        c.until(b'"t0"')
+        if not boundary:
+            call.chunk(b'data: {"ha')
+            c.until(b'{"ha')
+        getattr(call, how)()
+        r = c.read()
+        if r.ending == "close":
+            assert boundary and "error" in json.loads(wire.events(r.body)[-1]), r
+        else:
+            assert r.ending == "reset"
+    assert gw.outcomes() == {("failed", "broken"): 1}
+
+
+def test_broken_answer_to_an_http10_client_is_visible(gateway, upstream):
+    up = upstream()
+    gw = gateway([up])
+    with gw.client() as c:
+        c.request(post(version="1.0"))
+        call = up.take()
+        call.head(200, [("Content-Type", "application/json")])
+        call.chunk(b'{"choices":[')
+        c.read_head()
+        c.until(b"choices")
+        call.close()
+        assert c.read().ending == "reset"
+
+
+def waiting_commitment(gateway, upstream, **keys):
+    """A stream committed by a comment while the one slot is taken: (gateway, replica, client, first, its call)."""
+    up = upstream()
+    gw = gateway([up], pool_keys={"slots": 1}, classes={"medium": {"keepalive": {"after": "100ms", "every": "100ms"}}}, **keys)
+    first = gw.client().request(post())
+    running = up.take()
+    c = gw.client()
+    c.request(post(body=chat(stream=True)))
+    assert c.read_head().status == 200
+    while not c.response.body:
+        c.piece()
+    return gw, up, c, first, running
+
+
+@pytest.mark.parametrize("answer", [(400, {"error": {"message": "too long", "code": 400}}),
+                                    (500, {"error": {"message": "boom", "code": 500}})])
+def test_committed_stream_and_an_error_status(gateway, upstream, answer):
+    """The status cannot be passed on any more: its error is said in band."""
+    gw, up, c, first, running = waiting_commitment(gateway, upstream)
+    up.handler = lambda call: call.answer(*answer)
+    running.answer()
+    r = c.read()
+    last = [e for e in wire.events(r.body) if e != "[DONE]"][-1]
+    assert "error" in json.loads(last), r
+    assert first.read().status == 200
+    c.close()
+    first.close()
+
+
+def test_committed_stream_and_a_lost_replica(gateway, upstream):
+    """Committed is not begun: it may still run elsewhere."""
+    gw, up, c, first, running = waiting_commitment(gateway, upstream)
+    lost = []
+
+    def once(call):
+        if not lost:
+            lost.append(call)
+            call.stream_head()
+            call.reset()
+        else:
+            call.stream()
+    up.handler = once
+    running.answer()
+    r = c.read()
+    assert r.clean and wire.events(r.body)[-1] == "[DONE]" and b'"t2"' in r.body
+    assert first.read().status == 200
+    c.close()
+    first.close()
+    assert gw.outcomes() == {("done", "none"): 2}
+
+
+def test_committed_stream_whose_client_leaves(gateway, upstream):
+    gw, up, c, first, running = waiting_commitment(gateway, upstream)
+    c.reset()
+    gw.wait_queued(0)
+    running.answer()
+    assert first.read().status == 200
+    first.close()
+    gw.check_quiet()
+    assert len(up.calls) == 1 and gw.outcomes() == {("done", "none"): 1, ("cancelled", "client"): 1}
+
+
+def test_refusals_on_messages_have_its_shape(gateway, upstream):
+    up = upstream()
+    gw = gateway([up], pool_keys={"slots": 1, "policy": "fixed", "fixed": {"queues": [1, 1, 1], "in_flight": [1, 1, 1]}})
+    a, b = gw.client().request(post()), None
+    running = up.take()
+    b = gw.client().request(post())
+    gw.wait_queued(1)
+    r = gw.ask("/v1/messages", {"model": "m", "max_tokens": 3, "messages": []})
+    assert r.status == 429 and r.json["type"] == "error" and r.json["error"]["type"] in ("rate_limit_error", "overloaded_error")
+    assert r.get("retry-after")
+    running.answer()
+    up.take().answer()
+    assert a.read().status == b.read().status == 200
+    a.close()
+    b.close()
+
+
+def test_request_id_also_on_refusals_of_the_parser(gateway, upstream):
+    gw = gateway([upstream(ok)])
+    gw.exact = False
+    with gw.client() as c:
+        c.send(b"POST / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+        r = c.read()
+        assert r.status == 400 and r.get("content-type").startswith("application/json")
+
+
+def test_reload_while_full_with_fewer_slots(gateway, upstream):
+    """Nobody is cut; the next ones wait until the smaller number is reached."""
+    up = upstream()
+    gw = gateway([up], pool_keys={"slots": 4})
+    clients = [gw.client().request(post(body=chat(f"{i}"))) for i in range(6)]
+    running = [up.take() for _ in range(4)]
+    keys = config.merge(gw.config, {})
+    keys["pools"][0]["slots"] = 1
+    gw.reload(keys)
+    gw.process.wait_line(lambda line: "reloaded" in line)
+    for call in running[:3]:
+        call.answer()
+    gw.wait_inflight(1)
+    assert up.nothing_waits(), "one is still running: no other may start"
+    running[3].answer()
+    up.take().answer()
+    up.take().answer()
+    assert {c.read().status for c in clients} == {200}
+    for c in clients:
+        c.close()
+
+
+def test_a_replica_that_returns_while_it_drains(gateway, upstream):
+    """Taken from the list with a stream on it, and put back: it is used again, the stream lives."""
+    a, b = upstream(), upstream(ok)
+    gw = gateway([a])
+    c = gw.client()
+    c.request(post(body=chat(stream=True)))
+    call = a.take()
+    call.stream_head()
+    call.token("t0")
+    c.read_head()
+    with_b = config.merge(gw.config, {})
+    with_b["pools"][0]["replicas"]["static"] = [b.url]
+    gw.reload(with_b)
+    gw.wait_replica(b.url, "ready")
+    both = config.merge(gw.config, {})
+    both["pools"][0]["replicas"]["static"] = [a.url]
+    gw.reload(both)
+    gw.wait_replica(a.url, "ready")
+    a.handler = ok
+    assert gw.ask().status == 200 and len(a.calls) == 2
+    call.token("t1").stream_end()
+    assert c.read().clean
+    c.close()
+    assert gw.outcomes() == {("done", "none"): 2}
+
+
+def test_reload_adds_a_pool_and_refuses_to_take_one(gateway, upstream):
+    a, b = upstream(ok), upstream(ok)
+    gw = gateway([a])
+    two = config.merge(gw.config, {})
+    two["pools"].append(config.pool([b], "second", ["other"]))
+    gw.reload(two)
+    gw.process.wait_line(lambda line: "reloaded" in line or "restart" in line)
+    if "reloaded" in gw.process.output():
+        gw.wait_replica(b.url, "ready")
+        assert gw.ask(body=chat(model="other")).status == 200 and len(b.calls) == 1
+    assert gw.ask(body=chat(model="m")).status == 200
+
+
+def test_idle_connections_close_when_it_drains(gateway, upstream):
+    gw = gateway([upstream(ok)])
+    with gw.client() as c:
+        assert c.ask().status == 200
+        gw.process.send(signal.SIGTERM)
+        assert c.at_end() in ("cut", "reset")
+    assert gw.process.wait() == 0

@@ -60,7 +60,7 @@ def test_accepted_but_queued_inside(gateway, engine):
     """200 at once is no first byte: killed while it holds only that, the request runs elsewhere."""
     a = engine("--slots", "1", "--speed", "1")
     gw = gateway([a])
-    outside = wire.Client(("127.0.0.1", a.port))
+    outside = wire.Client(a.address)
     outside.request(post(body=SLOW_STREAM))
     outside.read_head()
     eventually(lambda: outside.piece(), "the only place is taken by somebody else")

@@ -5,6 +5,7 @@ import json
 import pytest
 from harness import config, wire
 from harness.process import run
+from harness.waiting import eventually
 from harness.wire import chat, head, post
 
 MIB = 1 << 20
@@ -58,6 +59,29 @@ def test_B040_memory(gateway, upstream):
     if "asan" not in gw.process.argv[0]:
         assert peak_kib < 160 * 1024
     assert gw.metrics().sum("held_bytes") == 0
+
+
+def test_B040_announced_is_not_held(gateway, upstream):
+    """200 clients announce 31 MiB each and send a little: what is held is what came."""
+    up = upstream(lambda call: call.answer())
+    gw = gateway([up])
+    gw.exact = False
+    clients = [gw.client() for _ in range(200)]
+    for c in clients:
+        try:
+            c.send(head("POST", "/v1/chat/completions", [("Content-Length", 31 * MIB)]) + b'{"x":"' + b"a" * 65536)
+        except OSError:
+            pass  # refused already: 2 GiB are reserved
+    eventually(lambda: gw.metrics().sum("held_bytes") >= 60 * 65536, "bodies are read")
+    with open(f"/proc/{gw.process.pid}/status") as f:
+        resident_kib = next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+    assert "asan" in gw.process.argv[0] or resident_kib < 150 * 1024
+    refused = gw.outcomes().get(("refused", "bytes_full"), 0)
+    assert refused >= 200 - 67, "more was promised than there is"
+    for c in clients:
+        c.reset()
+    eventually(lambda: gw.metrics().sum("held_bytes") == 0, "given back")
+    assert gw.ask().status == 200
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])

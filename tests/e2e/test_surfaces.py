@@ -4,7 +4,8 @@ import json
 import re
 
 import pytest
-from harness import wire
+from harness import config, wire
+from harness.place import OTHER_HOST
 from harness.wire import chat, head, post
 
 OPENAI_TYPES = {"invalid_request_error", "authentication_error", "permission_error", "not_found_error",
@@ -44,11 +45,10 @@ def anthropic_error(r, status):
 # models
 
 def test_models_are_the_union(gateway, upstream):
-    from harness import config
     up = upstream(ok)
     pools = [config.pool([up], "a", ["llama", "org/model one"], aliases={"gpt-4": "llama"}),
-             config.pool([up.url.replace("127.0.0.1", "127.0.0.2")], "b", ["other"])]
-    up2 = upstream(ok, host="127.0.0.2", port=up.port)
+             config.pool([f"http://{OTHER_HOST}:{up.port}"], "b", ["other"])]
+    up2 = upstream(ok, host=OTHER_HOST, port=up.port)
     gw = gateway(pools=pools, ready=2)
     listed = gw.get("/v1/models").json
     assert listed["object"] == "list"
@@ -78,7 +78,6 @@ def test_alias_rewrites_only_the_model_value(gateway, upstream):
 
 
 def test_unknown_model_and_default_pool(gateway, upstream):
-    from harness import config
     up, up2 = upstream(ok), upstream(ok)
     gw = gateway(pools=[config.pool([up], "a", ["one"]), config.pool([up2], "b", ["two"])],
                  default_pool="b", ready=2)
@@ -89,7 +88,6 @@ def test_unknown_model_and_default_pool(gateway, upstream):
 
 
 def test_no_model_without_default_pool(gateway, upstream):
-    from harness import config
     gw = gateway(pools=[config.pool([upstream(ok)], "a", ["one"]), config.pool([upstream(ok)], "b", ["two"])], ready=2)
     assert openai_error(gw.ask(body={"messages": []}), 400)["param"] in ("model", None)
 

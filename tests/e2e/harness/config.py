@@ -3,10 +3,12 @@ import copy
 
 import yaml
 
+from .place import HOST
+
 BASE = {
-    "listen": "127.0.0.1:0",
-    "metrics": "127.0.0.1:0",
-    "admin": "127.0.0.1:0",
+    "listen": f"{HOST}:0",
+    "metrics": f"{HOST}:0",
+    "admin": f"{HOST}:0",
     "access_log": "-",
     "classes": {
         "high": {"target": "100ms", "max_wait": "5s", "ttl": "30s", "on_full": "reject"},

@@ -4,6 +4,7 @@ import re
 import socket
 
 from .pages import fetch
+from .place import HOST
 from .process import BINARY, Process
 from .waiting import eventually
 
@@ -16,18 +17,19 @@ class Engine:
         self.like = like
         self.process = None
         self.port = port or reserved_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://{HOST}:{self.port}"
+        self.address = (HOST, self.port)
         self.start(wait)
 
     def start(self, wait=True):
-        self.process = Process([BINARY, "engine", "--listen", f"127.0.0.1:{self.port}", "--like", self.like,
+        self.process = Process([BINARY, "engine", "--listen", f"{HOST}:{self.port}", "--like", self.like,
                                 *self.options])
         if wait:
             self.process.wait_line(lambda line: LISTENING.search(line))
         return self
 
     def page(self, method, target, body=None):
-        return fetch(("127.0.0.1", self.port), method, target, body=body)
+        return fetch(self.address, method, target, body=body)
 
     def stats(self):
         return json.loads(self.page("GET", "/stats")[2])
@@ -56,5 +58,5 @@ def reserved_port():
     """A port that is free now: engines of a test are killed and started again on the same one."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        s.bind(("127.0.0.1", 0))
+        s.bind((HOST, 0))
         return s.getsockname()[1]

@@ -164,7 +164,8 @@ class Gateway:
             eventually(lambda: ended() >= self.arrivals,
                        lambda: f"{self.arrivals} outcomes: {self.outcomes()} "
                                f"{self.metrics().all('penstock_rejected_requests_total')}")
-            assert ended() == self.arrivals, (self.arrivals, self.outcomes())
+            assert ended() == self.arrivals, (
+                self.arrivals, self.outcomes(), self.metrics().all("penstock_rejected_requests_total"))
 
     def stop(self, number=signal.SIGTERM):
         code = self.process.stop(number)

@@ -10,6 +10,7 @@ import struct
 import threading
 
 from . import wire
+from .place import HOST
 from .waiting import GUARD_S, eventually
 
 
@@ -152,7 +153,7 @@ class Connection:
 
 
 class Upstream:
-    def __init__(self, handler=None, host="127.0.0.1", port=0, listen=True):
+    def __init__(self, handler=None, host=HOST, port=0, listen=True):
         self.handler = handler
         self.health = (200, b"ok")
         self.listed = (200, json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode())
