@@ -58,6 +58,29 @@ static size_t segment_size(const struct pst_chain *chain, size_t len, uint64_t e
     return size > len ? (size_t)size : len;
 }
 
+static void link_segment(struct pst_chain *chain, struct pst_chain_segment *segment)
+{
+    if (chain->last == NULL)
+        chain->first = segment;
+    else
+        chain->last->next = segment;
+    chain->last = segment;
+}
+
+char *pst_chain_room(struct pst_chain *chain, uint64_t expected, size_t *ret_size)
+{
+    struct pst_chain_segment *last = chain->last;
+
+    if (last == NULL || last->room == 0) {
+        last = segment_new(segment_size(chain, 0, expected));
+        if (last == NULL)
+            return NULL;
+        link_segment(chain, last);
+    }
+    *ret_size = last->room;
+    return last->at + last->len;
+}
+
 int pst_chain_append(struct pst_chain *chain, const void *data, size_t len, uint64_t expected)
 {
     struct pst_chain_segment *last = chain->last;
@@ -75,7 +98,8 @@ int pst_chain_append(struct pst_chain *chain, const void *data, size_t len, uint
             return PST_E_NOMEM;
     }
     if (fits > 0) {
-        memcpy(last->at + last->len, from, fits);
+        if (from != last->at + last->len)
+            memcpy(last->at + last->len, from, fits);
         last->len += fits;
         last->room -= fits;
     }
@@ -83,11 +107,7 @@ int pst_chain_append(struct pst_chain *chain, const void *data, size_t len, uint
         memcpy(more->at, from + fits, len - fits);
         more->len = len - fits;
         more->room -= more->len;
-        if (last == NULL)
-            chain->first = more;
-        else
-            last->next = more;
-        chain->last = more;
+        link_segment(chain, more);
     }
     chain->bytes += len;
     return PST_OK;

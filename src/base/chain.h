@@ -2,7 +2,7 @@
  * chain.h - a body in pieces: appended as it is read, sent as often as it must be (retries).
  *
  * Why: a 31 MiB body must not need 31 MiB in one piece, nor be moved when it grows.
- * Guarantee: bytes appended are copied once and do not move until _done; memory held is at most
+ * Guarantee: bytes appended are copied at most once and do not move until _done; memory held is at most
  * twice the bytes, plus one segment. Not thread-safe.
  */
 #ifndef PST_BASE_CHAIN_H
@@ -29,7 +29,13 @@ struct pst_chain_cursor {
 void pst_chain_init(struct pst_chain *chain);
 void pst_chain_done(struct pst_chain *chain); /* frees; takes an initialised or done one */
 
-/* `expected`: bytes still to come, these included, if known (0: not); sizes a segment. PST_E_NOMEM. */
+/* Room at the end, for bytes to be read there and then appended from there. NULL: no memory. */
+char *pst_chain_room(struct pst_chain *chain, uint64_t expected, size_t *ret_size);
+
+/*
+ * `expected`: bytes still to come, these included, if known (0: not); sizes a segment. Bytes that lie in
+ * the room already are not copied. PST_E_NOMEM.
+ */
 int pst_chain_append(struct pst_chain *chain, const void *data, size_t len, uint64_t expected);
 
 /* Replaces bytes [at, at + len) with others of any length, without moving the rest of the chain. */

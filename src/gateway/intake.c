@@ -288,16 +288,28 @@ static void tell_held(struct pst_request *request)
     pst_gateway_event(request->gateway, &event);
 }
 
+/* Bytes of the body still to come; 0: not known. */
+static uint64_t expected_bytes(const struct pst_request *request)
+{
+    if (request->content_length == PST_LENGTH_UNKNOWN)
+        return 0;
+    return request->content_length - request->body.bytes;
+}
+
+static char *on_body_room(struct pst_exchange *x, size_t *ret_size)
+{
+    struct pst_request *request = pst_exchange_user(x);
+
+    return pst_chain_room(&request->body, expected_bytes(request), ret_size);
+}
+
 static void on_body(struct pst_exchange *x, const char *data, size_t len)
 {
     struct pst_request *request = pst_exchange_user(x);
-    uint64_t expected = 0;
 
     if (!body_is_small_enough(request, request->body.bytes + len))
         return;
-    if (request->content_length != PST_LENGTH_UNKNOWN)
-        expected = request->content_length - request->body.bytes;
-    if (pst_chain_append(&request->body, data, len, expected) != PST_OK) {
+    if (pst_chain_append(&request->body, data, len, expected_bytes(request)) != PST_OK) {
         refuse_early(request, "no_memory",
                      (struct pst_refusal){.status = 503,
                                           .type = "server_error",
@@ -481,6 +493,7 @@ static void on_broken(struct pst_exchange *x, uint16_t status, const char *why)
 const struct pst_server_handler pst_intake_handler = {
     .head = on_head,
     .body = on_body,
+    .body_room = on_body_room,
     .body_end = on_body_end,
     .drained = on_drained,
     .gone = on_gone,

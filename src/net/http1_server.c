@@ -10,6 +10,7 @@
 #define LINGER_SILENCE   (2 * PST_S)
 #define LINGER_TOTAL     (30 * PST_S)
 #define LINGER_BYTES_MAX ((uint64_t)64 * 1024 * 1024)
+#define FIRST_READ_MAX   ((size_t)16 * 1024)
 #define INPUT_BYTES_MIN  ((size_t)2048)
 
 static const struct pst_server_handler *handler_of(const struct pst_exchange *x)
@@ -332,13 +333,38 @@ static void drop_bytes(struct pst_exchange *x)
         pst_exchange_close(x);
 }
 
-/* Where the next read goes: behind a head that is not whole yet, or into the loop's buffer. */
+/* Where its owner wants the body; NULL: it does not say, or the bytes are not the body's alone. */
+static char *body_room(struct pst_exchange *x, size_t *ret_size)
+{
+    char *room;
+
+    if (x->state != PST_EXCHANGE_OPEN || x->http.state != PST_HTTP1_LENGTH ||
+        handler_of(x)->body_room == NULL)
+        return NULL;
+    room = handler_of(x)->body_room(x, ret_size);
+    if (room != NULL && *ret_size > x->http.left)
+        *ret_size = (size_t)x->http.left;
+    return room;
+}
+
+/*
+ * Where the next read goes: behind a head that is not whole yet, where the body shall lie, or into the
+ * loop's buffer. A first read is for a head and a short body: what it takes of a long one is copied.
+ */
 static char *read_place(struct pst_exchange *x, size_t *ret_size)
 {
     size_t most = x->server->config.head_max + 2, size = x->input.len * 2;
+    char *place;
 
-    if (x->input.len == 0)
-        return pst_loop_scratch(x->server->loop, ret_size);
+    if (x->input.len == 0) {
+        place = body_room(x, ret_size);
+        if (place != NULL)
+            return place;
+        place = pst_loop_scratch(x->server->loop, ret_size);
+        if (x->state == PST_EXCHANGE_HEAD && *ret_size > FIRST_READ_MAX)
+            *ret_size = FIRST_READ_MAX;
+        return place;
+    }
     if (!reserve_input(&x->input, size < most ? size : most))
         return NULL;
     *ret_size = x->input.size - x->input.len;

@@ -37,6 +37,11 @@ struct pst_server_handler {
     void (*gone)(struct pst_exchange *x);
     /* respond() and end() at once, with this status. NULL: the server answers, after gone(). */
     void (*broken)(struct pst_exchange *x, uint16_t status, const char *why);
+    /*
+     * Where the next bytes of a body of known length shall be read to; body() is then given them where
+     * they lie. Optional, and may return NULL: they are read into a buffer of the server's.
+     */
+    char *(*body_room)(struct pst_exchange *x, size_t *ret_size);
 };
 
 #define PST_SERVER_ID_BYTES 64

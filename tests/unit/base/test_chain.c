@@ -70,7 +70,17 @@ static void test_against_a_model(void **state)
 
             for (i = 0; i < len; i++)
                 data[i] = (char)next_random();
-            if (next_random() % 4 != 0 || model_len == 0) {
+            if (next_random() % 8 == 0) {
+                size_t size;
+                char *room = pst_chain_room(&chain, len, &size);
+
+                assert_non_null(room);
+                len = len < size ? len : size;
+                memcpy(room, data, len);
+                assert_int_equal(pst_chain_append(&chain, room, len, len), PST_OK);
+                memcpy(model + model_len, data, len);
+                model_len += len;
+            } else if (next_random() % 4 != 0 || model_len == 0) {
                 assert_int_equal(
                     pst_chain_append(&chain, data, len, next_random() % 2 ? len + 50 : 0), PST_OK);
                 memcpy(model + model_len, data, len);
@@ -90,6 +100,38 @@ static void test_against_a_model(void **state)
         pst_chain_done(&chain);
         pst_chain_done(&chain);
     }
+}
+
+/* What is read into the room is appended where it lies, and what is not is copied behind it. */
+static void test_room_is_filled_in_place(void **state)
+{
+    static const struct pst_chain_cursor start;
+    struct pst_chain chain;
+    struct iovec piece;
+    size_t size;
+    char *room;
+
+    (void)state;
+    pst_chain_init(&chain);
+    room = pst_chain_room(&chain, 10, &size);
+    assert_non_null(room);
+    assert_int_equal(size, 10);
+    assert_ptr_equal(pst_chain_room(&chain, 10, &size), room); /* nothing was appended */
+    memcpy(room, "0123", 4);
+    assert_int_equal(pst_chain_append(&chain, room, 4, 10), PST_OK);
+    assert_int_equal(pst_chain_append(&chain, "45", 2, 6), PST_OK);
+    assert_ptr_equal(pst_chain_room(&chain, 4, &size), room + 6);
+    assert_int_equal(size, 4);
+    memcpy(room + 6, "6789", 4);
+    assert_int_equal(pst_chain_append(&chain, room + 6, 4, 4), PST_OK);
+    assert_int_equal(pst_chain_pieces(&chain, &start, &piece, 1), 1);
+    assert_ptr_equal(piece.iov_base, room);
+    assert_int_equal(piece.iov_len, 10);
+    assert_memory_equal(room, "0123456789", 10);
+    assert_non_null(pst_chain_room(&chain, 0, &size)); /* another segment */
+    assert_int_equal(chain.bytes, 10);
+    assert_int_equal(pst_chain_pieces(&chain, &start, &piece, 1), 1);
+    pst_chain_done(&chain);
 }
 
 /* Appended bytes stay where they are, so that pieces stay valid while more comes. */
@@ -116,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_a_model),
+        cmocka_unit_test(test_room_is_filled_in_place),
         cmocka_unit_test(test_bytes_do_not_move),
     };
 

@@ -16,6 +16,8 @@ static struct {
     size_t body_bytes;
     bool step_by_step; /* stop reading after every piece */
     char body[256];
+    size_t in_room; /* of the body's bytes: given where they were asked to be */
+    char room[4096];
 } seen;
 
 static struct pst_loop *loop;
@@ -47,8 +49,17 @@ static inline void on_head(struct pst_exchange *x, const struct pst_head *head)
         pst_exchange_read(x, true);
 }
 
+static inline char *on_body_room(struct pst_exchange *x, size_t *ret_size)
+{
+    (void)x;
+    *ret_size = sizeof seen.room;
+    return seen.room;
+}
+
 static inline void on_body(struct pst_exchange *x, const char *data, size_t len)
 {
+    if (data == seen.room)
+        seen.in_room += len;
     if (seen.body_bytes + len < sizeof seen.body)
         memcpy(seen.body + seen.body_bytes, data, len);
     seen.body_bytes += len;
@@ -91,8 +102,14 @@ static inline size_t error_body(uint16_t status, const char *why, char *buffer, 
                             why);
 }
 
-static const struct pst_server_handler handler = {on_head,    on_body, on_body_end,
-                                                  on_drained, on_gone, NULL};
+static const struct pst_server_handler handler = {
+    .head = on_head,
+    .body = on_body,
+    .body_room = on_body_room,
+    .body_end = on_body_end,
+    .drained = on_drained,
+    .gone = on_gone,
+};
 
 static inline struct pst_server_config config(void)
 {

@@ -48,6 +48,23 @@ static void test_pipelined(void **state)
                 strstr(client.bytes, "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"));
 }
 
+/* Behind the head, the body is read to where its owner wants it, and nothing but the body is. */
+static void test_body_is_read_in_place(void **state)
+{
+    (void)state;
+    ask("POST / HTTP/1.1\r\n" H "Content-Length: 10\r\n\r\n01");
+    WIRE_UNTIL(loop, seen.body_bytes == 2);
+    assert_int_equal(seen.in_room, 0);
+    wire_say(&client, "2345");
+    WIRE_UNTIL(loop, seen.body_bytes == 6);
+    assert_int_equal(seen.in_room, 4);
+    wire_say(&client, "6789GET /now HTTP/1.1\r\n" H "\r\n");
+    WIRE_UNTIL(loop, wire_heard(&client, "now"));
+    assert_int_equal(seen.in_room, 8);
+    assert_memory_equal(seen.body, "0123456789", 10);
+    assert_int_equal(seen.heads, 2);
+}
+
 /* The second request waits for the first one's answer, and is read then. */
 static void test_pipelined_behind_a_held_one(void **state)
 {
@@ -203,11 +220,17 @@ static void test_bodyless(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_keep_alive),     TEST(test_byte_by_byte),
-        TEST(test_pipelined),      TEST(test_pipelined_behind_a_held_one),
-        TEST(test_many_pipelined), TEST(test_client_leaves),
-        TEST(test_expect),         TEST(test_http10),
-        TEST(test_abort),          TEST(test_bodyless),
+        TEST(test_keep_alive),
+        TEST(test_byte_by_byte),
+        TEST(test_pipelined),
+        TEST(test_pipelined_behind_a_held_one),
+        TEST(test_many_pipelined),
+        TEST(test_client_leaves),
+        TEST(test_expect),
+        TEST(test_http10),
+        TEST(test_abort),
+        TEST(test_bodyless),
+        TEST(test_body_is_read_in_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
