@@ -151,7 +151,6 @@ static bool pool_promote(struct pst_gate *gate, struct pst_pool *pool)
         return false;
     pst_waitq_remove(&pool->queue[ticket->queue_class], ticket);
     ticket->queue_class--;
-    ticket->promoted = true;
     ticket->rank = ++gate->rank;
     pst_waitq_push(&pool->queue[ticket->queue_class], ticket, false);
     return true;

@@ -118,6 +118,7 @@ bool pst_fleet_admit(struct pst_fleet *fleet, struct pst_fleet_ticket *ticket, p
         .affinity = ticket->affinity,
         .replica = PST_REPLICA_ALL,
         .last_replica = PST_REPLICA_ALL,
+        .failed_on = PST_REPLICA_ALL,
         .sequences = ticket->sequences,
         .serial = ++fleet->serials,
     };

@@ -38,7 +38,9 @@ struct pst_fleet_ticket {
     uint8_t error_statuses; /* 5xx answers so far */
     uint8_t same_again;     /* next attempt: same replica, fresh connection */
     uint8_t first_seen;
-    uint16_t crash_id; /* which crash made it a suspect */
+    uint16_t crash_id;  /* which crash made it a suspect */
+    uint16_t failed_on; /* its last failure that may be part of a crash: where, and when */
+    pst_ns failed_at;
     uint64_t taken;    /* running number of its place */
     uint64_t serial;   /* tells it from later tickets of the same index */
     pst_ns held_until; /* no place before: was its replica's failure a crash? */

@@ -171,22 +171,15 @@ void pst_watch_crash(struct pst_fleet *fleet, struct pst_replica *replica, uint3
     fleet->epoch++; /* who was held may go */
 }
 
-/* It failed there before, within the same second: as on a reused connection, then on a fresh one. */
-static bool failed_before(struct pst_fleet *fleet, const struct pst_replica *replica,
-                          const struct pst_fleet_ticket *ticket)
+/* It is counted already: it failed there on a reused connection, and then on a fresh one. */
+static bool failed_before(const struct pst_replica *replica, const struct pst_fleet_ticket *ticket)
 {
-    const struct pst_victim *victim;
-
-    for (uint32_t n = 0; (victim = recent(fleet, n)) != NULL; n++) {
-        if (victim->replica == replica->id && victim->serial == ticket->serial && !victim->judged)
-            return true;
-    }
-    return false;
+    return replica->watch.failed > 0 && ticket->failed_on == replica->id &&
+           ticket->failed_at >= replica->watch.since;
 }
 
 struct pst_victim *pst_watch_failed(struct pst_fleet *fleet, struct pst_replica *replica,
-                                    uint32_t index, const struct pst_fleet_ticket *ticket,
-                                    bool hard)
+                                    uint32_t index, struct pst_fleet_ticket *ticket, bool hard)
 {
     struct pst_suspects *suspects = &fleet->suspects;
     struct pst_watch *watch = &replica->watch;
@@ -196,8 +189,10 @@ struct pst_victim *pst_watch_failed(struct pst_fleet *fleet, struct pst_replica 
         watch->since = fleet->now;
         watch->hard = false;
     }
-    if (watch->failed == 0 || !failed_before(fleet, replica, ticket))
+    if (!failed_before(replica, ticket))
         watch->failed++; /* tickets, not attempts: one alone proves nothing */
+    ticket->failed_on = replica->id;
+    ticket->failed_at = fleet->now;
     watch->last = fleet->now;
     watch->hard = watch->hard || hard;
     pst_probes_hasten(&replica->probes, fleet->now);

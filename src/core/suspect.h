@@ -75,8 +75,7 @@ void pst_suspects_clear(struct pst_suspects *suspects, uint64_t body_hash);
  * where to note whether the ticket waits in its queue, and whether it spent from the budget.
  */
 struct pst_victim *pst_watch_failed(struct pst_fleet *fleet, struct pst_replica *replica,
-                                    uint32_t index, const struct pst_fleet_ticket *ticket,
-                                    bool hard);
+                                    uint32_t index, struct pst_fleet_ticket *ticket, bool hard);
 /* The port refused, or a probe failed. */
 void pst_watch_dead(struct pst_fleet *fleet, struct pst_replica *replica);
 /* A sign of life, given no earlier than @given_at: what failed before that was no crash. */

@@ -43,6 +43,7 @@ struct pst_ticket *pst_slab_open(struct pst_slab *slab, struct pst_ticket_id id)
     ticket->id = id;
     ticket->fleet.replica = PST_REPLICA_ALL;
     ticket->fleet.last_replica = PST_REPLICA_ALL;
+    ticket->fleet.failed_on = PST_REPLICA_ALL;
     ticket->fleet.sequences = 1;
     ticket->state = PST_TICKET_OFFERED;
     slab->alive++;

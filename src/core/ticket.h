@@ -77,7 +77,6 @@ struct pst_ticket {
     bool chunked : 1;
     bool grown : 1; /* a chunked body holds its full reservation */
     bool stream : 1;
-    bool promoted : 1;
     bool aside : 1;
 };
 
