@@ -1,6 +1,6 @@
 /*
- * test_random.c - random events, every invariant after each of them, and a golden digest of all actions:
- * the same on every compiler and build, or a recording could not be stepped again.
+ * test_random.c - random events, every invariant after each of them, and a digest of all actions, which
+ * tools/check-digest compares between builds: a recording must step the same in each.
  */
 #include "harness.h"
 
