@@ -151,7 +151,7 @@ static enum pst_json_kind open_key(struct pst_json *json, struct pst_json_input 
     input->at++;
     json->in_key = true;
     json->state = STATE_STRING;
-    return PST_JSON_KEY;
+    return NOTHING;
 }
 
 static bool is_blank(char c)

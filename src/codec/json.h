@@ -24,8 +24,7 @@ enum pst_json_kind {
     PST_JSON_OBJECT_END,
     PST_JSON_ARRAY,
     PST_JSON_ARRAY_END,
-    PST_JSON_KEY,      /* a key begins: TEXT*, TEXT_END follow */
-    PST_JSON_STRING,   /* a string begins: TEXT*, TEXT_END follow */
+    PST_JSON_STRING,   /* a string begins: TEXT*, TEXT_END follow; a key has nothing before them */
     PST_JSON_TEXT,     /* a run of decoded bytes; others follow */
     PST_JSON_TEXT_END, /* the last run, which may be empty: the key or string is complete */
     PST_JSON_NUMBER,   /* complete, in `number` */

@@ -346,7 +346,6 @@ static int take(struct pst_peek *peek, enum pst_json_kind kind, const struct pst
     case PST_JSON_NULL:
         take_word(peek, kind);
         return PST_OK;
-    case PST_JSON_KEY:
     case PST_JSON_OBJECT_END:
     case PST_JSON_ARRAY_END:
     case PST_JSON_MORE:

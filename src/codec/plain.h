@@ -25,33 +25,34 @@ static inline bool pst_plain_is(char byte)
 
 #ifdef __SSE2__
 
-/* 0xff in each byte that is not plain: as a signed number a byte of a longer code point is below ' '. */
-static inline __m128i pst_plain_marks(const char *at)
+/* 0xff in each byte that is plain: as a signed number a byte of a longer code point is below ' '. */
+static inline __m128i pst_plain_16(const char *at)
 {
     __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
     __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
     __m128i slash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
 
-    return _mm_or_si128(_mm_or_si128(quote, slash), _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')));
+    return _mm_andnot_si128(_mm_or_si128(quote, slash),
+                            _mm_cmpgt_epi8(bytes, _mm_set1_epi8(' ' - 1)));
 }
 
-static inline bool pst_plain_64(const char *at)
+static inline bool pst_plain_is_64(const char *at)
 {
-    __m128i first = _mm_or_si128(pst_plain_marks(at), pst_plain_marks(at + 16));
-    __m128i second = _mm_or_si128(pst_plain_marks(at + 32), pst_plain_marks(at + 48));
+    __m128i first = _mm_and_si128(pst_plain_16(at), pst_plain_16(at + 16));
+    __m128i second = _mm_and_si128(pst_plain_16(at + 32), pst_plain_16(at + 48));
 
-    return _mm_movemask_epi8(_mm_or_si128(first, second)) == 0;
+    return _mm_movemask_epi8(_mm_and_si128(first, second)) == 0xffff;
 }
 
 static inline const char *pst_plain_end(const char *at, const char *end)
 {
     while (end - at >= 16) {
-        unsigned marks = (unsigned)_mm_movemask_epi8(pst_plain_marks(at));
+        int plain = _mm_movemask_epi8(pst_plain_16(at));
 
-        if (marks != 0)
-            return at + __builtin_ctz(marks);
+        if (plain != 0xffff)
+            return at + __builtin_ctz(~(unsigned)plain);
         at += 16;
-        while (end - at >= 64 && pst_plain_64(at))
+        while (end - at >= 64 && pst_plain_is_64(at))
             at += 64;
     }
     while (at < end && pst_plain_is(*at))

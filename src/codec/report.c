@@ -251,7 +251,6 @@ void pst_report_feed(struct pst_report *report, const char *data, size_t len)
             take_value(report);
             break;
         case PST_JSON_NULL:
-        case PST_JSON_KEY:
         case PST_JSON_OBJECT_END:
         case PST_JSON_ARRAY_END:
         case PST_JSON_KIND_COUNT:

@@ -78,6 +78,7 @@ enum pst_json_kind pst_walk_next(struct pst_walk *walk, struct pst_json_input *i
     if (walk->key_done) {
         find_key(walk);
         walk->key_done = false;
+        walk->key_len = 0;
     }
     kind = pst_json_next(&walk->json, input, ret_text);
     depth = walk->json.depth;
@@ -92,13 +93,10 @@ enum pst_json_kind pst_walk_next(struct pst_walk *walk, struct pst_json_input *i
     case PST_JSON_ARRAY_END:
         walk->place = walk->container[depth];
         break;
-    case PST_JSON_KEY:
-        walk->place = walk->container[depth - 1];
-        walk->key_len = 0;
-        break;
     case PST_JSON_TEXT:
     case PST_JSON_TEXT_END:
         if (walk->json.in_key) {
+            walk->place = walk->container[depth - 1];
             add_key(walk, ret_text);
             walk->key_done = kind == PST_JSON_TEXT_END;
         }
