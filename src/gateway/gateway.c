@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/fd.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "gateway/inside.h"
 
@@ -99,6 +101,20 @@ static void server_refused(void *user, uint16_t status, const char *why,
     gateway->finished(gateway->user, &record);
 }
 
+/* Clients leave a quarter of the descriptors to replicas, and some for logs, pages and ourselves. */
+static uint32_t connections_max(const struct pst_config *config)
+{
+    uint64_t limit = pst_fd_limit_raise(), room = limit <= 64 ? limit / 2 : (limit - 32) / 4 * 3;
+
+    if (room >= config->connections_max)
+        return config->connections_max;
+    pst_say(PST_LOG_WARN,
+            "limits.connections is %u, but %llu open files leave room for %llu: raise that limit "
+            "(ulimit -n, LimitNOFILE=)",
+            config->connections_max, (unsigned long long)limit, (unsigned long long)room);
+    return (uint32_t)room;
+}
+
 static int listen_here(struct pst_gateway *gateway)
 {
     const struct pst_config *config = gateway->config;
@@ -106,7 +122,7 @@ static int listen_here(struct pst_gateway *gateway)
         .handler = &pst_intake_handler,
         .user = gateway,
         .head_max = config->head_max,
-        .connections_max = config->connections_max,
+        .connections_max = connections_max(config),
         .head_timeout = config->head_timeout,
         .body_timeout = config->body_timeout,
         .idle_timeout = config->idle_timeout,

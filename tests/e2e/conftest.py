@@ -47,10 +47,10 @@ def gateway(tmp_path, upstream, engine):
     """gateway(replicas, **configuration): a running gateway. Ends with the invariants and exit 0."""
     made = []
 
-    def make(replicas=(), ready=None, raw=None, env=None, **keys):
+    def make(replicas=(), ready=None, raw=None, env=None, under=(), **keys):
         folder = tmp_path / f"gateway{len(made)}"
         folder.mkdir()
-        g = Gateway(folder, raw if raw is not None else config.build(replicas, **keys), env)
+        g = Gateway(folder, raw if raw is not None else config.build(replicas, **keys), env, under)
         made.append(g)
         g.wait_ready(len(replicas) if ready is None else ready)
         return g

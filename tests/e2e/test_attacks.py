@@ -145,3 +145,19 @@ def test_a_replica_drained_by_hand_can_be_removed_and_comes_back(gateway, upstre
     gw.wait_ready(2)
 
 
+
+
+# clients that take all there is
+
+def test_idle_clients_leave_descriptors_for_replicas(gateway, upstream):
+    u = upstream()
+    gw = gateway([u], under=("prlimit", "--nofile=64:64"), pool_keys={"slots": 8})
+    idle = [gw.client() for _ in range(80)]
+    for c in idle[:8]:
+        c.request(post())
+    for _ in range(8):  # each on a connection of its own
+        u.take().answer()
+    assert [c.read().status for c in idle[:8]] == [200] * 8
+    for c in idle:
+        c.close()
+    assert gw.outcomes() == {("done", "none"): 8}

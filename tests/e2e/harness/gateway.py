@@ -16,7 +16,7 @@ WRONG = re.compile(r"Sanitizer|runtime error:|assertion|PST_ASSERT|core dumped",
 
 
 class Gateway:
-    def __init__(self, folder, config, env=None):
+    def __init__(self, folder, config, env=None, under=()):
         self.folder = folder
         self.file = folder / "penstock.yaml"
         self.config = config
@@ -24,7 +24,7 @@ class Gateway:
         self.arrivals = 0
         self.exact = True  # every request that can be counted was counted by a Client
         self._lock = threading.Lock()
-        self.process = Process([BINARY, "run", self.file], env=env)
+        self.process = Process([*under, BINARY, "run", self.file], env=env)
         self.ports = {}
         try:
             for name in ("data", "metrics", "admin"):
