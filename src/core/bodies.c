@@ -40,9 +40,9 @@ void pst_bodies_complete(struct pst_bodies *bodies, struct pst_ticket *ticket)
 {
     uint64_t needed = pst_max_u64(ticket->bytes_held, ticket->prompt_bytes);
 
-    if (!ticket->chunked || needed >= ticket->bytes_reserved)
+    if (!ticket->chunked)
         return;
-    bodies->reserved -= ticket->bytes_reserved - needed;
+    bodies->reserved = bodies->reserved - ticket->bytes_reserved + needed;
     ticket->bytes_reserved = needed;
 }
 

@@ -6,8 +6,9 @@
  * past that the most a body may be. If that is not to be had it pauses; the oldest paused one goes on
  * first, and after 10 s is refused.
  *
- * Guarantee: the bytes reserved never exceed the bound (but after it was lowered). A reservation is
- * held until the ticket ends, because a retry sends the body again. O(1).
+ * Guarantee: the bytes reserved never exceed the bound (but after it was lowered, or by what of a paused
+ * body was under way already). A reservation is held until the ticket ends, because a retry sends the
+ * body again. O(1).
  */
 #ifndef PST_CORE_BODIES_H
 #define PST_CORE_BODIES_H
@@ -28,7 +29,7 @@ struct pst_bodies {
 bool pst_bodies_reserve(struct pst_bodies *bodies, struct pst_ticket *ticket, uint64_t body_bytes);
 /* So much is held now. False: it must pause; the caller puts it on the list. */
 bool pst_bodies_held(struct pst_bodies *bodies, struct pst_ticket *ticket, uint64_t bytes);
-/* The body is complete: a chunked one gives back what it did not need. */
+/* The body is complete: of a chunked one what it is counts from now on. */
 void pst_bodies_complete(struct pst_bodies *bodies, struct pst_ticket *ticket);
 void pst_bodies_release(struct pst_bodies *bodies, struct pst_ticket *ticket);
 

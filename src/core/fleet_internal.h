@@ -1,19 +1,19 @@
 /*
- * fleet_internal.h - the fleet's memory, shared by the files behind replica.h.
+ * fleet_internal.h - the fleet's memory, shared by the files behind fleet.h.
  *
  * Who does what:
- *   replica.c   the facade: events in, time
- *   lifecycle.c a replica's state machine and the probes that drive it
- *   failure.c   what the end of an attempt means: the failure table
- *   suspect.c   was it a crash, and whose fault may it be
- *   places.c    who is in flight where, and places of closed attempts that the engine still holds
- *   capacity.c  sums per pool, kept right by one function: settle
- *   orders.c    what the gate is asked to do
- *   choose.c    which replica a ticket goes to
+ *   fleet.c           the facade: events in, time
+ *   fleet_lifecycle.c a replica's state machine and the probes that drive it
+ *   fleet_failure.c   what the end of an attempt means: the failure table
+ *   suspect.c         was it a crash, and whose fault may it be
+ *   fleet_places.c    who is in flight where, and places of closed attempts that the engine still holds
+ *   fleet_capacity.c  sums per pool, kept right by one function: settle
+ *   fleet_choose.c    which replica a ticket goes to
+ *   fleet_poll.c      what the gate is told to do
  * and the leaves that know no fleet: slots, probe, progress, retry.
  *
  * Guarantee: whoever changes a replica calls pst_fleet_settle on it before the facade returns; then the
- * sums, the epoch and the deadline are right.
+ * sums and the deadline are right.
  */
 #ifndef PST_CORE_FLEET_INTERNAL_H
 #define PST_CORE_FLEET_INTERNAL_H
@@ -22,7 +22,7 @@
 #include "core/prng.h"
 #include "core/probe.h"
 #include "core/progress.h"
-#include "core/replica.h"
+#include "core/fleet.h"
 #include "core/retry.h"
 #include "core/slots.h"
 #include "core/suspect.h"
@@ -106,7 +106,7 @@ struct pst_replica {
         uint32_t starting;
     } counted;
 
-    /* What the gate is to be told; see orders.c. */
+    /* What the gate is to be told; see fleet_poll.c. */
     bool queued; /* in the list of those with orders */
     uint16_t queue_next;
     uint8_t told_state;
@@ -130,8 +130,7 @@ struct pst_fleet_pool {
 
 struct pst_fleet {
     pst_ns now;
-    pst_ns due; /* not after the first thing that time alone changes */
-    uint64_t epoch;
+    pst_ns due;       /* not after the first thing that time alone changes */
     uint64_t taken;   /* places given so far */
     uint64_t serials; /* tickets admitted so far */
     uint32_t tickets_max;
@@ -154,7 +153,7 @@ static inline struct pst_fleet_pool *pst_fleet_pool_of(struct pst_fleet *fleet,
     return &fleet->pools[replica->pool];
 }
 
-/* lifecycle.c: a new life, in STARTING or LOADING; and the one way from there into another state. */
+/* fleet_lifecycle.c: a new life, in STARTING or LOADING; and the one way from there into another state. */
 void pst_lifecycle_begin(struct pst_fleet *fleet, struct pst_replica *replica,
                          enum pst_replica_state state);
 void pst_replica_enter(struct pst_fleet *fleet, struct pst_replica *replica,
@@ -175,11 +174,11 @@ void pst_lifecycle_answer(struct pst_fleet *fleet, struct pst_replica *replica,
 void pst_lifecycle_unplace(struct pst_replica *replica);
 void pst_lifecycle_time(struct pst_fleet *fleet, struct pst_replica *replica);
 
-/* capacity.c */
+/* fleet_capacity.c */
 void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica);
 void pst_fleet_estimate_start(struct pst_fleet *fleet, struct pst_fleet_pool *pool);
 
-/* places.c */
+/* fleet_places.c */
 void pst_places_take(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t index,
                      struct pst_fleet_ticket *ticket, pst_ns work);
 /* The attempt is over; its places come free now, or after @lag. */
@@ -191,18 +190,19 @@ pst_ns pst_places_deadline(const struct pst_replica *replica);
 /* Every count of the replica, added again and asserted. */
 void pst_places_verify(const struct pst_fleet *fleet, const struct pst_replica *replica);
 
-/* orders.c */
-void pst_orders_check(struct pst_fleet *fleet, struct pst_replica *replica, enum pst_probe probe);
-void pst_orders_drained(struct pst_fleet *fleet, struct pst_replica *replica, bool complete,
-                        uint32_t left);
+/* fleet_poll.c */
+void pst_fleet_say_check(struct pst_fleet *fleet, struct pst_replica *replica,
+                         enum pst_probe probe);
+void pst_fleet_say_drained(struct pst_fleet *fleet, struct pst_replica *replica, bool complete,
+                           uint32_t left);
 /* The state may have changed. */
-void pst_orders_state(struct pst_fleet *fleet, struct pst_replica *replica);
-void pst_orders_evict(struct pst_fleet *fleet, uint32_t index, enum pst_verdict verdict,
-                      enum pst_reason reason);
+void pst_fleet_say_state(struct pst_fleet *fleet, struct pst_replica *replica);
+void pst_fleet_say_evict(struct pst_fleet *fleet, uint32_t index, enum pst_verdict verdict,
+                         enum pst_reason reason);
 /* The gate ended the ticket itself in between. */
-void pst_orders_unevict(struct pst_fleet *fleet, uint32_t index);
+void pst_fleet_unsay_evict(struct pst_fleet *fleet, uint32_t index);
 
-/* failure.c: takes everything in flight off a replica. */
+/* fleet_failure.c: takes everything in flight off a replica. */
 enum pst_eviction {
     PST_EVICTION_REMOVED,
     PST_EVICTION_STALL,

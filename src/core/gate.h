@@ -132,7 +132,7 @@ enum pst_replica_state {
     PST_REPLICA_STARTING,
     PST_REPLICA_LOADING,
     PST_REPLICA_SUSPECT,
-    PST_REPLICA_WARM,
+    PST_REPLICA_WARM, /* loaded, held back until it is promoted: a scaler's word, never entered without one */
     PST_REPLICA_READY,
     PST_REPLICA_DRAINING,
     PST_REPLICA_STATE_COUNT
@@ -160,7 +160,7 @@ enum pst_slots_source {
 };
 
 #define PST_ARRIVE_STREAM 1u /* a stream of events is asked for */
-#define PST_ARRIVE_RETRY  2u /* the client tries again */
+#define PST_ARRIVE_RETRY  2u /* the client tries again: changes nothing here, but is no new demand */
 
 struct pst_gate_event {
     pst_ns now; /* monotonic; never less than before */
@@ -235,7 +235,7 @@ struct pst_gate_event {
         struct {
             uint16_t replica;
             uint16_t reserved;
-            uint32_t tokens; /* events since the last PROGRESS */
+            uint32_t tokens; /* events since the last PROGRESS; for recordings, not judged */
         } progress;
         struct {
             uint16_t replica;   /* PST_REPLICA_ALL: the gate itself */

@@ -14,7 +14,8 @@
  * overtaken by at most as many sequences as the pool has slots; then nothing of its class or below
  * starts until it could, or until nothing is in flight.
  *
- * Guarantee: O(classes + set aside + log lanes). Work-conserving but for r_c and wide tickets.
+ * Guarantee: O(classes + set aside + log lanes). Work-conserving but for r_c, wide
+ * tickets, and the slots that long prompts leave to short ones (pool.c).
  */
 #ifndef PST_CORE_ORDER_H
 #define PST_CORE_ORDER_H

@@ -12,7 +12,7 @@
 #include "core/estimate.h"
 #include "core/guard.h"
 #include "core/load.h"
-#include "core/replica.h"
+#include "core/fleet.h"
 #include "core/room.h"
 #include "core/waitq.h"
 

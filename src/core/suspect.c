@@ -21,17 +21,18 @@ void pst_suspects_done(struct pst_suspects *suspects)
     free(suspects->victims);
 }
 
-static const struct pst_body *set_of(const struct pst_suspects *suspects, uint64_t body_hash)
+static const struct pst_suspect_body *set_of(const struct pst_suspects *suspects,
+                                             uint64_t body_hash)
 {
-    return suspects->bodies[pst_mix64(body_hash) % PST_BODIES_SETS];
+    return suspects->bodies[pst_mix64(body_hash) % PST_SUSPECT_SETS];
 }
 
-const struct pst_body *pst_suspects_find(const struct pst_suspects *suspects, uint64_t body_hash,
-                                         pst_ns now)
+const struct pst_suspect_body *pst_suspects_find(const struct pst_suspects *suspects,
+                                                 uint64_t body_hash, pst_ns now)
 {
-    const struct pst_body *set = set_of(suspects, body_hash);
+    const struct pst_suspect_body *set = set_of(suspects, body_hash);
 
-    for (uint32_t i = 0; body_hash != 0 && i < PST_BODIES_WAYS; i++) {
+    for (uint32_t i = 0; body_hash != 0 && i < PST_SUSPECT_WAYS; i++) {
         if (set[i].hash == body_hash && set[i].until > now)
             return &set[i];
     }
@@ -40,11 +41,11 @@ const struct pst_body *pst_suspects_find(const struct pst_suspects *suspects, ui
 
 void pst_suspects_clear(struct pst_suspects *suspects, uint64_t body_hash)
 {
-    struct pst_body *set = suspects->bodies[pst_mix64(body_hash) % PST_BODIES_SETS];
+    struct pst_suspect_body *set = suspects->bodies[pst_mix64(body_hash) % PST_SUSPECT_SETS];
 
-    for (uint32_t i = 0; i < PST_BODIES_WAYS; i++) {
+    for (uint32_t i = 0; i < PST_SUSPECT_WAYS; i++) {
         if (set[i].hash == body_hash)
-            set[i] = (struct pst_body){0};
+            set[i] = (struct pst_suspect_body){0};
     }
 }
 
@@ -52,12 +53,12 @@ void pst_suspects_clear(struct pst_suspects *suspects, uint64_t body_hash)
 static void note_body(struct pst_suspects *suspects, uint64_t body_hash, uint8_t crashes,
                       uint16_t crash_id, pst_ns now)
 {
-    struct pst_body *set = suspects->bodies[pst_mix64(body_hash) % PST_BODIES_SETS];
-    struct pst_body *body = &set[0];
+    struct pst_suspect_body *set = suspects->bodies[pst_mix64(body_hash) % PST_SUSPECT_SETS];
+    struct pst_suspect_body *body = &set[0];
 
     if (body_hash == 0)
         return;
-    for (uint32_t i = 0; i < PST_BODIES_WAYS; i++) {
+    for (uint32_t i = 0; i < PST_SUSPECT_WAYS; i++) {
         if (set[i].hash == body_hash) {
             body = &set[i];
             break;
@@ -66,7 +67,7 @@ static void note_body(struct pst_suspects *suspects, uint64_t body_hash, uint8_t
             body = &set[i];
     }
     if (body->hash != body_hash || body->until <= now)
-        *body = (struct pst_body){.hash = body_hash};
+        *body = (struct pst_suspect_body){.hash = body_hash};
     if (body->crashes == 0 || body->crash_id != crash_id)
         body->crashes++;
     if (body->crashes < crashes)
@@ -89,9 +90,9 @@ static void condemn(struct pst_fleet *fleet, uint32_t index)
                         pst_fleet_pool_of(fleet, elsewhere)->config.cancel_lag);
         pst_fleet_settle(fleet, elsewhere);
     } else if (attempt->evicted) {
-        pst_orders_unevict(fleet, index);
+        pst_fleet_unsay_evict(fleet, index);
     }
-    pst_orders_evict(fleet, index, PST_VERDICT_FAIL, PST_REASON_REPLICA_DIED);
+    pst_fleet_say_evict(fleet, index, PST_VERDICT_FAIL, PST_REASON_REPLICA_DIED);
 }
 
 static void blame(struct pst_fleet *fleet, struct pst_fleet_ticket *ticket, uint16_t crash_id)
@@ -168,7 +169,6 @@ void pst_watch_crash(struct pst_fleet *fleet, struct pst_replica *replica, uint3
     pst_places_forget_lags(replica);
     pst_slots_crashed(&replica->slots, fleet->taken);
     pst_replica_enter(fleet, replica, PST_REPLICA_LOADING);
-    fleet->epoch++; /* who was held may go */
 }
 
 /* It is counted already: it failed there on a reused connection, and then on a fresh one. */
@@ -231,7 +231,6 @@ void pst_watch_alive(struct pst_fleet *fleet, struct pst_replica *replica, pst_n
             ticket->held_until = 0;
     }
     *watch = (struct pst_watch){0};
-    fleet->epoch++;
 }
 
 bool pst_watch_judge(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t judging)
@@ -252,7 +251,6 @@ void pst_watch_time(struct pst_fleet *fleet, struct pst_replica *replica)
     if (pst_watch_deadline(&replica->watch) > fleet->now)
         return;
     replica->watch = (struct pst_watch){0};
-    fleet->epoch++; /* who was held may go */
 }
 
 pst_ns pst_watch_deadline(const struct pst_watch *watch)

@@ -18,7 +18,7 @@
 #ifndef PST_CORE_SUSPECT_H
 #define PST_CORE_SUSPECT_H
 
-#include "core/replica.h"
+#include "core/fleet.h"
 
 struct pst_replica;
 
@@ -43,30 +43,30 @@ struct pst_victim {
     bool judged;   /* it was counted, or cleared */
 };
 
-struct pst_body {
+struct pst_suspect_body {
     uint64_t hash; /* 0: free */
     pst_ns until;
     uint16_t crash_id;
     uint8_t crashes;
 };
 
-#define PST_BODIES_SETS 256
-#define PST_BODIES_WAYS 8
+#define PST_SUSPECT_SETS 256
+#define PST_SUSPECT_WAYS 8
 
 struct pst_suspects {
     struct pst_victim *victims; /* a ring: the newest overwrite the oldest */
     uint32_t victims_max;
     uint32_t victims_next;
     uint16_t crash_ids;
-    struct pst_body bodies[PST_BODIES_SETS][PST_BODIES_WAYS];
+    struct pst_suspect_body bodies[PST_SUSPECT_SETS][PST_SUSPECT_WAYS];
 };
 
 int pst_suspects_init(struct pst_suspects *suspects, uint32_t tickets_max);
 void pst_suspects_done(struct pst_suspects *suspects);
 
 /* What is known of a body: NULL nothing. */
-const struct pst_body *pst_suspects_find(const struct pst_suspects *suspects, uint64_t body_hash,
-                                         pst_ns now);
+const struct pst_suspect_body *pst_suspects_find(const struct pst_suspects *suspects,
+                                                 uint64_t body_hash, pst_ns now);
 /* It was answered whole. */
 void pst_suspects_clear(struct pst_suspects *suspects, uint64_t body_hash);
 

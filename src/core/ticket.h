@@ -18,7 +18,7 @@
 #ifndef PST_CORE_TICKET_H
 #define PST_CORE_TICKET_H
 
-#include "core/replica.h"
+#include "core/fleet.h"
 
 enum pst_ticket_state {
     PST_TICKET_FREE,

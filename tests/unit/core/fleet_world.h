@@ -1,5 +1,5 @@
 /*
- * fleet_world.h - a fleet, its tickets and a clock, for the tests of replica.h.
+ * fleet_world.h - a fleet, its tickets and a clock, for the tests of fleet.h.
  *
  * Whatever the fleet orders is noted: checks that are out, states, evictions and their verdicts. Every
  * step verifies the fleet's own sums.
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "core/replica.h"
+#include "core/fleet.h"
 
 #define WORLD_TICKETS  256
 #define WORLD_REPLICAS 8

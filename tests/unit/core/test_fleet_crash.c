@@ -137,21 +137,18 @@ static void a_failed_ticket_is_held(void **state)
     (void)state;
     for (size_t i = 0; i < PST_COUNT_OF(waits); i++) {
         struct world w;
-        uint64_t epoch;
 
         world_init(&w);
         world_start(&w);
         world_up(&w, 2);
         play(&w, "1 r0");
         assert_int_equal(world_go(&w, 0), PST_REPLICA_ALL);
-        epoch = pst_fleet_epoch(w.fleet);
         play(&w, waits[i].then);
         if (waits[i].held > 0) {
             world_pass(&w, waits[i].held - 1);
             assert_int_equal(world_go(&w, 0), PST_REPLICA_ALL);
             world_pass(&w, 1);
         }
-        assert_true(pst_fleet_epoch(w.fleet) > epoch); /* worth asking again */
         assert_int_equal(world_go(&w, 0), 1);
         world_end(&w);
     }
@@ -279,7 +276,6 @@ static void doubt_and_caution(void **state)
 static void suspects_go_one_at_a_time(void **state)
 {
     struct world w;
-    uint64_t epoch;
 
     (void)state;
     world_init(&w);
@@ -291,9 +287,7 @@ static void suspects_go_one_at_a_time(void **state)
     assert_int_equal(world_go(&w, 2), PST_REPLICA_ALL);
     assert_true(world_admit(&w, 20, 20));
     assert_int_not_equal(world_go(&w, 20), PST_REPLICA_ALL); /* innocents pass */
-    epoch = pst_fleet_epoch(w.fleet);
     world_first(&w, 0);
-    assert_true(pst_fleet_epoch(w.fleet) > epoch);
     assert_int_equal(world_go(&w, 2), 1);
     assert_int_equal(world_go(&w, 3), PST_REPLICA_ALL);
     world_finish(&w, 1, PST_END_DONE);

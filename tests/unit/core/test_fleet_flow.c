@@ -243,7 +243,6 @@ static void silence_asks(void **state)
 static void a_closed_place_lags(void **state)
 {
     struct world w;
-    uint64_t epoch;
 
     (void)state;
     world_init(&w);
@@ -256,10 +255,8 @@ static void a_closed_place_lags(void **state)
     assert_int_equal(world_capacity(&w).inflight, 11);
     world_pass(&w, 40 * PST_MS - 1);
     assert_int_equal(world_capacity(&w).inflight, 11);
-    epoch = pst_fleet_epoch(w.fleet);
     world_pass(&w, 1);
     assert_int_equal(world_capacity(&w).inflight, 10);
-    assert_true(pst_fleet_epoch(w.fleet) > epoch);
 
     /* A thousand at once need no more memory than one, and none is lost. */
     for (uint32_t n = 0; n < 1000; n++) {

@@ -138,6 +138,35 @@ static void chunked_bodies_pause_and_go_on(void **state)
     harness_done(&h);
 }
 
+/* The rest of a paused body was under way already: it ends, and what it is counts. */
+static void a_paused_body_may_be_whole(void **state)
+{
+    struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
+
+    (void)state;
+    config.bytes_max = 32 * MIB;
+    config.body_max = 32 * MIB;
+    start(&config);
+    harness_offer(&h, 1, PST_POOL_NONE, 0, UINT64_MAX);
+    next(PST_ACTION_CONTINUE);
+    harness_offer(&h, 2, PST_POOL_NONE, 0, UINT64_MAX);
+    next(PST_ACTION_CONTINUE);
+    held(1, MIB + 5000);
+    assert_int_equal(next(PST_ACTION_PAUSE).u.ticket.id.index, 1);
+    held(1, MIB + 9000);
+    nothing();
+    arrive(1, 0);
+    assert_int_equal(next(PST_ACTION_DISPATCH).u.dispatch.id.index, 1);
+    assert_int_equal(counters().bytes_held, 2 * MIB + 9000);
+    pst_gate_verify(h.gate);
+    harness_end(&h, 1, PST_END_DONE);
+    finished(1, PST_OUTCOME_DONE, PST_REASON_NONE);
+    harness_cancel(&h, 2);
+    finished(2, PST_OUTCOME_CANCELLED, PST_REASON_CLIENT);
+    assert_int_equal(counters().bytes_held, 0);
+    harness_done(&h);
+}
+
 static void a_full_slab_says_so(void **state)
 {
     struct pst_gate_config config = harness_config(PST_POLICY_ADAPTIVE);
@@ -580,6 +609,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bodies_are_reserved_before_they_are_read),
         cmocka_unit_test(chunked_bodies_pause_and_go_on),
+        cmocka_unit_test(a_paused_body_may_be_whole),
         cmocka_unit_test(a_full_slab_says_so),
         cmocka_unit_test(the_token_bound_holds_what_waits),
         cmocka_unit_test(the_work_bound_is_time_not_count),

@@ -1,4 +1,4 @@
-/* failure.c - what the end of an attempt means for its replica and for its ticket: the failure table. */
+/* fleet_failure.c - what the end of an attempt means for its replica and for its ticket: the failure table. */
 #include "core/num.h"
 #include "core/fleet_internal.h"
 
@@ -165,7 +165,7 @@ enum pst_verdict pst_fleet_end(struct pst_fleet *fleet, uint32_t ticket_index,
     PST_ASSERT(end < PST_END_COUNT && attempt->ticket == ticket);
     fleet->now = pst_max_u64(fleet->now, now);
     if (attempt->evicted) { /* judged already; the gate did not poll yet */
-        pst_orders_unevict(fleet, ticket_index);
+        pst_fleet_unsay_evict(fleet, ticket_index);
         *ret_reason = attempt->reason;
         return attempt->verdict;
     }
@@ -201,7 +201,7 @@ void pst_fleet_release(struct pst_fleet *fleet, uint32_t ticket_index,
 
     fleet->now = pst_max_u64(fleet->now, now);
     if (attempt->evicted) {
-        pst_orders_unevict(fleet, ticket_index);
+        pst_fleet_unsay_evict(fleet, ticket_index);
         return;
     }
     if (ticket->replica == PST_REPLICA_ALL)
@@ -224,7 +224,7 @@ void pst_fleet_forget(struct pst_fleet *fleet, uint32_t ticket_index,
 {
     PST_ASSERT(ticket->replica == PST_REPLICA_ALL);
     if (fleet->attempts[ticket_index].evicted)
-        pst_orders_unevict(fleet, ticket_index);
+        pst_fleet_unsay_evict(fleet, ticket_index);
     ticket->serial = 0;
 }
 
@@ -258,6 +258,6 @@ void pst_fleet_evict_all(struct pst_fleet *fleet, struct pst_replica *replica,
             judge_eviction(fleet, pst_fleet_pool_of(fleet, replica), ticket, why);
 
         pst_places_free(fleet, replica, index, 0);
-        pst_orders_evict(fleet, index, judgement.verdict, judgement.reason);
+        pst_fleet_say_evict(fleet, index, judgement.verdict, judgement.reason);
     }
 }

@@ -1,4 +1,4 @@
-/* capacity.c - what each pool can carry: sums that follow every change of a replica. */
+/* fleet_capacity.c - what each pool can carry: sums that follow every change of a replica. */
 #include "core/num.h"
 #include "core/fleet_internal.h"
 
@@ -53,15 +53,13 @@ static uint32_t limit_of(const struct pst_fleet *fleet, const struct pst_fleet_p
 void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica)
 {
     struct pst_fleet_pool *pool = pst_fleet_pool_of(fleet, replica);
-    uint32_t free_before = pool->capacity.free;
-    uint32_t ready_before = pool->capacity.ready;
     enum pst_replica_state shown = pst_replica_shown(replica);
     bool starting = shown == PST_REPLICA_STARTING || shown == PST_REPLICA_LOADING;
     bool recount_start = starting || replica->counted.starting > 0;
 
     if (replica->draining && replica->attempts == 0 && !replica->drained_told)
-        pst_orders_drained(fleet, replica, true, 0);
-    pst_orders_state(fleet, replica);
+        pst_fleet_say_drained(fleet, replica, true, 0);
+    pst_fleet_say_state(fleet, replica);
 
     add(pool, replica, -1);
     replica->counted.state = (uint8_t)shown;
@@ -71,9 +69,6 @@ void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica)
     add(pool, replica, 1);
     if (recount_start)
         pst_fleet_estimate_start(fleet, pool);
-
-    if (pool->capacity.free > free_before || pool->capacity.ready > ready_before)
-        fleet->epoch++;
 
     replica->due = deadline_of(pool, replica);
     if (shown == PST_REPLICA_READY)
@@ -118,11 +113,6 @@ void pst_fleet_states(const struct pst_fleet *fleet, uint16_t pool,
 {
     for (uint32_t i = 0; i < PST_REPLICA_STATE_COUNT; i++)
         ret_count[i] = fleet->pools[pool].states[i];
-}
-
-uint64_t pst_fleet_epoch(const struct pst_fleet *fleet)
-{
-    return fleet->epoch;
 }
 
 pst_ns pst_fleet_deadline(const struct pst_fleet *fleet)

@@ -1,5 +1,5 @@
 /*
- * choose.c - which replica a ticket goes to.
+ * fleet_choose.c - which replica a ticket goes to.
  *
  * Among ready replicas with places enough: the least outstanding work per slot, where the work of one
  * that stops making progress weighs more; ties go to the one that got work longest ago. A session or

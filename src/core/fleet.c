@@ -1,7 +1,7 @@
-/* replica.c - the facade of the fleet: events in, and what time alone does; see replica.h. */
+/* fleet.c - the facade of the fleet: events in, and what time alone does; see fleet.h. */
 #include <stdlib.h>
 
-#include "core/replica.h"
+#include "core/fleet.h"
 
 #include "core/num.h"
 #include "core/fleet_internal.h"
@@ -109,7 +109,7 @@ static struct pst_replica *replica_at(struct pst_fleet *fleet, uint16_t replica)
 
 bool pst_fleet_admit(struct pst_fleet *fleet, struct pst_fleet_ticket *ticket, pst_ns now)
 {
-    const struct pst_body *body;
+    const struct pst_suspect_body *body;
 
     advance(fleet, now);
     PST_ASSERT(ticket->sequences > 0);
@@ -157,10 +157,8 @@ void pst_fleet_first(struct pst_fleet *fleet, struct pst_fleet_ticket *ticket, p
     if (ticket->replica == PST_REPLICA_ALL || ticket->first_seen)
         return;
     replica = &fleet->replicas[ticket->replica];
-    if (ticket->crashes > 0) {
+    if (ticket->crashes > 0)
         replica->suspects--;
-        fleet->epoch++; /* another suspect may come */
-    }
     ticket->first_seen = 1;
     replica->begun++;
     replica->proved = true;
@@ -291,7 +289,7 @@ void pst_fleet_drain(struct pst_fleet *fleet, uint16_t replica_index, pst_ns unt
 
     advance(fleet, now);
     if (replica->state == PST_REPLICA_GONE) {
-        pst_orders_drained(fleet, replica, true, 0);
+        pst_fleet_say_drained(fleet, replica, true, 0);
         return;
     }
     replica->draining = true;
@@ -315,7 +313,7 @@ static void drain_deadline(struct pst_fleet *fleet, struct pst_replica *replica)
 {
     if (!replica->draining || replica->drained_told || replica->drain_until > fleet->now)
         return;
-    pst_orders_drained(fleet, replica, replica->attempts == 0, replica->attempts);
+    pst_fleet_say_drained(fleet, replica, replica->attempts == 0, replica->attempts);
     pst_fleet_evict_all(fleet, replica, PST_EVICTION_REMOVED);
 }
 
@@ -342,9 +340,12 @@ void pst_fleet_time(struct pst_fleet *fleet, pst_ns now)
 bool pst_fleet_replica_view(const struct pst_fleet *fleet, uint16_t replica_index,
                             struct pst_gate_replica_view *ret_view)
 {
-    const struct pst_replica *replica = &fleet->replicas[replica_index];
+    const struct pst_replica *replica;
 
-    if (replica_index >= fleet->replicas_max || replica->state == PST_REPLICA_GONE)
+    if (replica_index >= fleet->replicas_max)
+        return false;
+    replica = &fleet->replicas[replica_index];
+    if (replica->state == PST_REPLICA_GONE)
         return false;
     *ret_view = (struct pst_gate_replica_view){
         .pool = replica->pool,

@@ -1,4 +1,4 @@
-/* orders.c - what the gate is asked to do, at most one of each kind and replica; see replica.h. */
+/* fleet_poll.c - what the gate is asked to do, at most one of each kind and replica; see fleet.h. */
 #include "core/fleet_internal.h"
 
 static void enqueue(struct pst_fleet *fleet, struct pst_replica *replica)
@@ -14,15 +14,15 @@ static void enqueue(struct pst_fleet *fleet, struct pst_replica *replica)
     fleet->queue_last = replica->id;
 }
 
-void pst_orders_check(struct pst_fleet *fleet, struct pst_replica *replica, enum pst_probe probe)
+void pst_fleet_say_check(struct pst_fleet *fleet, struct pst_replica *replica, enum pst_probe probe)
 {
     replica->check_wanted = true;
     replica->check = (uint8_t)probe;
     enqueue(fleet, replica);
 }
 
-void pst_orders_drained(struct pst_fleet *fleet, struct pst_replica *replica, bool complete,
-                        uint32_t left)
+void pst_fleet_say_drained(struct pst_fleet *fleet, struct pst_replica *replica, bool complete,
+                           uint32_t left)
 {
     replica->drained_wanted = true;
     replica->drained_told = true;
@@ -31,14 +31,14 @@ void pst_orders_drained(struct pst_fleet *fleet, struct pst_replica *replica, bo
     enqueue(fleet, replica);
 }
 
-void pst_orders_state(struct pst_fleet *fleet, struct pst_replica *replica)
+void pst_fleet_say_state(struct pst_fleet *fleet, struct pst_replica *replica)
 {
     if (pst_replica_shown(replica) != replica->told_state)
         enqueue(fleet, replica);
 }
 
-void pst_orders_evict(struct pst_fleet *fleet, uint32_t index, enum pst_verdict verdict,
-                      enum pst_reason reason)
+void pst_fleet_say_evict(struct pst_fleet *fleet, uint32_t index, enum pst_verdict verdict,
+                         enum pst_reason reason)
 {
     struct pst_fleet_attempt *attempt = &fleet->attempts[index];
 
@@ -55,7 +55,7 @@ void pst_orders_evict(struct pst_fleet *fleet, uint32_t index, enum pst_verdict 
     fleet->evict_last = index;
 }
 
-void pst_orders_unevict(struct pst_fleet *fleet, uint32_t index)
+void pst_fleet_unsay_evict(struct pst_fleet *fleet, uint32_t index)
 {
     struct pst_fleet_attempt *attempt = &fleet->attempts[index];
 
@@ -114,7 +114,7 @@ bool pst_fleet_poll(struct pst_fleet *fleet, struct pst_fleet_order *ret_order)
         order.ticket_index = fleet->evict_first;
         order.verdict = attempt->verdict;
         order.reason = attempt->reason;
-        pst_orders_unevict(fleet, fleet->evict_first);
+        pst_fleet_unsay_evict(fleet, fleet->evict_first);
         *ret_order = order;
         return true;
     }

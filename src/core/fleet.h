@@ -1,5 +1,5 @@
 /*
- * replica.h - the fleet as the gate sees it: which replica may be sent what, and what a failure means.
+ * fleet.h - the fleet as the gate sees it: which replica may be sent what, and what a failure means.
  *
  * Why: engines accept connections long before they can answer, answer /health while hung, and die of
  * one prompt. Queues must not know any of that: they ask for a place and report how an attempt ended.
@@ -59,7 +59,7 @@ bool pst_fleet_admit(struct pst_fleet *fleet, struct pst_fleet_ticket *ticket, p
  *
  * A suspect (crashes > 0) and a ticket that is held (held_until > now, up to 1 s) may find no place
  * while others would: when pst_fleet_is_picky says so, false means "look at the next ticket", not
- * "nothing is free". The epoch grows when it is worth asking again.
+ * "nothing is free".
  */
 bool pst_fleet_choose(const struct pst_fleet *fleet, uint16_t pool,
                       const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica);
@@ -144,8 +144,6 @@ struct pst_fleet_capacity {
 };
 void pst_fleet_capacity(const struct pst_fleet *fleet, uint16_t pool,
                         struct pst_fleet_capacity *ret_capacity);
-/* Grows whenever places may have come free: lets the gate skip a look. */
-uint64_t pst_fleet_epoch(const struct pst_fleet *fleet);
 
 /* Replicas of a pool by state. O(1). */
 void pst_fleet_states(const struct pst_fleet *fleet, uint16_t pool,

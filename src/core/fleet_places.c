@@ -1,4 +1,4 @@
-/* places.c - who is in flight where; see fleet_internal.h. */
+/* fleet_places.c - who is in flight where; see fleet_internal.h. */
 #include "core/num.h"
 #include "core/fleet_internal.h"
 

@@ -1,4 +1,4 @@
-/* lifecycle.c - the state machine of one replica, and the probes that drive it. */
+/* fleet_lifecycle.c - the state machine of one replica, and the probes that drive it. */
 #include "core/num.h"
 #include "core/fleet_internal.h"
 
@@ -260,7 +260,7 @@ static void send_probe(struct pst_fleet *fleet, struct pst_replica *replica)
     }
     pst_probes_sent(&replica->probes, fleet->now,
                     pst_fleet_pool_of(fleet, replica)->config.probe_timeout);
-    pst_orders_check(fleet, replica, replica->probes.kind);
+    pst_fleet_say_check(fleet, replica, replica->probes.kind);
 }
 
 void pst_lifecycle_time(struct pst_fleet *fleet, struct pst_replica *replica)
