@@ -33,12 +33,13 @@ static bool key_is(const struct pst_walk *walk, const struct pst_walk_rule *rule
 
 static void find_key(struct pst_walk *walk)
 {
-    const struct pst_walk_rule *rule = walk->places[walk->place].rules;
-    const struct pst_walk_rule *end = rule + walk->places[walk->place].count;
+    const struct pst_walk_place *place = &walk->places[walk->place];
 
     walk->rule = NULL;
     walk->place = PST_WALK_ELSEWHERE;
-    for (; rule < end; rule++) {
+    for (size_t i = 0; i < place->count; i++) {
+        const struct pst_walk_rule *rule = &place->rules[i];
+
         if ((rule->maps & walk->map) != 0 && key_is(walk, rule)) {
             walk->rule = rule;
             walk->place = rule->to;
