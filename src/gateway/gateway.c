@@ -231,7 +231,7 @@ void pst_gateway_cut(struct pst_gateway *gateway)
         if (request == NULL || request->exchange == NULL)
             continue;
         if (request->committed)
-            pst_relay_break(request, "This gateway is shutting down.", "shutting_down");
+            pst_relay_break(request, PST_REASON_DRAINING);
         else
             pst_refuse_finished(request, PST_REASON_DRAINING, 0);
         pst_request_cancel(request);

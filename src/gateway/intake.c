@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "codec/hash.h"
+#include "base/percent.h"
 #include "gateway/classify.h"
 #include "gateway/inside.h"
 #include "gateway/writer.h"
@@ -89,13 +90,12 @@ static void answer_models(struct pst_request *request, struct pst_slice id)
     struct pst_gateway *gateway = request->gateway;
     const struct pst_catalog_entry *entry = NULL;
     struct pst_header headers[2];
-    struct pst_slice name;
-    char decoded[PST_PEEK_TEXT_MAX + 1], *json;
+    char name[PST_PEEK_TEXT_MAX + 1], *json;
     size_t len;
 
     if (id.len != 0) {
-        if (pst_route_decode(id, decoded, sizeof decoded, &name) == PST_OK)
-            entry = pst_catalog_find(&gateway->catalog, name);
+        if (pst_percent_decode(id, name, sizeof name))
+            entry = pst_catalog_find(&gateway->catalog, pst_slice_of(name));
         if (entry == NULL) {
             refuse_invalid(request, "model_not_found", 404, "No such model here.", "model");
             return;
@@ -252,19 +252,18 @@ static void on_head(struct pst_exchange *x, const struct pst_head *head)
         return;
     }
     if (match.model.len != 0) {
-        char decoded[PST_PEEK_TEXT_MAX + 1];
-        struct pst_slice name;
+        char name[PST_PEEK_TEXT_MAX + 1];
         const struct pst_catalog_entry *entry = NULL;
 
-        if (pst_route_decode(match.model, decoded, sizeof decoded, &name) == PST_OK)
-            entry = pst_catalog_find(&gateway->catalog, name);
+        if (pst_percent_decode(match.model, name, sizeof name))
+            entry = pst_catalog_find(&gateway->catalog, pst_slice_of(name));
         if (entry == NULL) {
             refuse_invalid(request, "model_not_found", 404, "No such model here.", "model");
             return;
         }
         request->pool = entry->pool;
         request->model_number = entry->number;
-        pst_request_name(&request->model, name);
+        pst_request_name(&request->model, pst_slice_of(name));
     }
     if (pst_forward_keep_head(request, head) != PST_OK) {
         pst_exchange_abort(x);

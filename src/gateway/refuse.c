@@ -125,11 +125,9 @@ size_t pst_refuse_body(uint16_t status, const char *why, char *buffer, size_t si
     return text.full ? 0 : text.len;
 }
 
-size_t pst_refuse_event(const struct pst_route *route, const char *message, const char *code,
+size_t pst_refuse_event(const struct pst_route *route, const struct pst_refusal *refusal,
                         char *buffer, size_t size)
 {
-    struct pst_refusal refusal = {
-        .status = 502, .type = TYPE_SERVER, .code = code, .message = message};
     struct pst_writer text = pst_writer(buffer, size);
 
     if (route->anthropic || route->answer == PST_ANSWER_RESPONSES)
@@ -137,12 +135,12 @@ size_t pst_refuse_event(const struct pst_route *route, const char *message, cons
     PST_WRITER_PUT(&text, "data: ");
     if (route->answer == PST_ANSWER_RESPONSES) {
         PST_WRITER_PUT(&text, "{\"type\":\"error\",\"code\":\"");
-        pst_writer_put(&text, pst_slice_of(code));
+        pst_writer_put(&text, pst_slice_of(refusal->code));
         PST_WRITER_PUT(&text, "\",\"message\":\"");
-        pst_writer_json(&text, pst_slice_of(message));
+        pst_writer_json(&text, pst_slice_of(refusal->message));
         PST_WRITER_PUT(&text, "\",\"param\":null}");
     } else {
-        put_error(&text, route->anthropic, &refusal);
+        put_error(&text, route->anthropic, refusal);
     }
     PST_WRITER_PUT(&text, "\n\n");
     return text.full ? 0 : text.len;

@@ -440,14 +440,15 @@ void pst_relay_pass_on(struct pst_request *request)
     request->exchange = NULL;
 }
 
-void pst_relay_break(struct pst_request *request, const char *message, const char *code)
+void pst_relay_break(struct pst_request *request, enum pst_reason reason)
 {
+    struct pst_refusal words = pst_refuse_words(request->gateway, reason, 0);
     char event[1024];
     size_t len;
 
     PST_ASSERT(request->committed && request->exchange != NULL);
     if (request->events && (!request->begun || request->answer.at_boundary)) {
-        len = pst_refuse_event(request->route, message, code, event, sizeof event);
+        len = pst_refuse_event(request->route, &words, event, sizeof event);
         pst_exchange_write(request->exchange, event, len);
         request->record.bytes_out += len;
         pst_exchange_end(request->exchange);

@@ -151,8 +151,6 @@ void pst_request_cancel(struct pst_request *request)
 static void answer_client(struct pst_request *request, enum pst_reason reason,
                           uint32_t retry_after_ms)
 {
-    struct pst_refusal words;
-
     if (request->exchange == NULL)
         return;
     if (request->committed && request->whole) {
@@ -162,8 +160,7 @@ static void answer_client(struct pst_request *request, enum pst_reason reason,
         return;
     }
     if (request->committed) {
-        words = pst_refuse_words(request->gateway, reason, 0);
-        pst_relay_break(request, words.message, words.code);
+        pst_relay_break(request, reason);
         return;
     }
     if (reason == PST_REASON_PASSED_ON && request->error_answer && !request->oversized) {

@@ -132,7 +132,7 @@ void pst_relay_close(struct pst_request *request);   /* CLOSE: the gate ended th
 void pst_relay_drained(struct pst_request *request); /* the client took its bytes */
 void pst_relay_pass_on(struct pst_request *request); /* the held error answer goes to the client */
 /* After a committed response failed: in-band where that is possible, else the connection breaks. */
-void pst_relay_break(struct pst_request *request, const char *message, const char *code);
+void pst_relay_break(struct pst_request *request, enum pst_reason reason);
 /* Status line, headers of the kept answer and ours. */
 void pst_relay_respond(struct pst_request *request);
 
@@ -159,7 +159,7 @@ void pst_refuse_finished(struct pst_request *request, enum pst_reason reason,
 const char *pst_refuse_code(uint16_t status);
 size_t pst_refuse_body(uint16_t status, const char *why, char *buffer, size_t size);
 /* An event in a stream, in the route's own shape. Returns its length. */
-size_t pst_refuse_event(const struct pst_route *route, const char *message, const char *code,
+size_t pst_refuse_event(const struct pst_route *route, const struct pst_refusal *refusal,
                         char *buffer, size_t size);
 /* The reason as error words. */
 struct pst_refusal pst_refuse_words(const struct pst_gateway *gateway, enum pst_reason reason,

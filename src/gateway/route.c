@@ -85,38 +85,3 @@ bool pst_route_is_models(struct pst_slice target, struct pst_slice *ret_id)
     *ret_id = pst_slice(path.at + list.len + 1, path.len - list.len - 1);
     return true;
 }
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-int pst_route_decode(struct pst_slice text, char *buffer, size_t size, struct pst_slice *ret_text)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < text.len; i++) {
-        int c = (unsigned char)text.at[i];
-
-        if (c == '%') {
-            int high = i + 2 < text.len ? hex_digit(text.at[i + 1]) : -1;
-            int low = i + 2 < text.len ? hex_digit(text.at[i + 2]) : -1;
-
-            if (high < 0 || low < 0 || (high | low) == 0)
-                return PST_E_SYNTAX;
-            c = high * 16 + low;
-            i += 2;
-        }
-        if (n == size)
-            return PST_E_FULL;
-        buffer[n++] = (char)c;
-    }
-    *ret_text = pst_slice(buffer, n);
-    return PST_OK;
-}

@@ -32,7 +32,4 @@ bool pst_route_find(const struct pst_config *config, struct pst_slice target,
 /* "/v1/models" (ret_id empty) or "/v1/models/{id}" (as written). */
 bool pst_route_is_models(struct pst_slice target, struct pst_slice *ret_id);
 
-/* Percent-decodes into `buffer`; PST_E_SYNTAX for a broken escape or NUL, PST_E_FULL. */
-int pst_route_decode(struct pst_slice text, char *buffer, size_t size, struct pst_slice *ret_text);
-
 #endif

@@ -42,6 +42,21 @@ static void refuse(struct pst_exchange *x)
     pst_exchange_end(x);
 }
 
+/* A browser says which page it asks for; ours, if any, came from here. */
+static bool is_of_another_page(const struct pst_head *head)
+{
+    const struct pst_header *origin = pst_head_find(head, PST_SLICE("origin"));
+    const char *host;
+
+    if (origin == NULL)
+        return false;
+    host = memmem(origin->value.at, origin->value.len, "://", 3);
+    return host == NULL ||
+           !pst_slice_equal_nocase(
+               head->host,
+               pst_slice(host + 3, origin->value.len - (size_t)(host + 3 - origin->value.at)));
+}
+
 bool pst_admin_let_in(const struct pst_admin *admin, struct pst_exchange *x,
                       const struct pst_head *head, bool drain_token_suffices)
 {
@@ -49,6 +64,10 @@ bool pst_admin_let_in(const struct pst_admin *admin, struct pst_exchange *x,
     struct pst_slice token = bearer(head);
     bool is_admin, is_drainer;
 
+    if (head->method != PST_METHOD_GET && is_of_another_page(head)) {
+        pst_reply_error(x, 403, NULL, "not from a page of another origin");
+        return false;
+    }
     if (config->admin_token == NULL)
         return true; /* on loopback only: the configuration made sure */
     is_admin = same_secret(token, config->admin_token);

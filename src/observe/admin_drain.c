@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/percent.h"
 #include "config/config.h"
 #include "core/num.h"
 #include "observe/admin_room.h"

@@ -1,6 +1,8 @@
 /* query.c - see query.h. */
 #include "observe/query.h"
 
+#include "base/percent.h"
+
 void pst_target_split(struct pst_slice target, struct pst_slice *ret_path,
                       struct pst_slice *ret_query)
 {
@@ -9,40 +11,6 @@ void pst_target_split(struct pst_slice target, struct pst_slice *ret_path,
 
     *ret_path = pst_slice(target.at, len);
     *ret_query = mark == NULL ? PST_SLICE("") : pst_slice(mark + 1, target.len - len - 1);
-}
-
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-bool pst_percent_decode(struct pst_slice from, char *text, size_t size)
-{
-    size_t len = 0;
-
-    for (size_t i = 0; i < from.len; i++) {
-        char c = from.at[i];
-
-        if (c == '%') {
-            int high = i + 2 < from.len ? hex(from.at[i + 1]) : -1;
-            int low = high >= 0 ? hex(from.at[i + 2]) : -1;
-
-            if (low < 0)
-                return false;
-            c = (char)(high << 4 | low);
-            i += 2;
-        }
-        if (c == '\0' || len + 1 >= size)
-            return false;
-        text[len++] = c;
-    }
-    if (size == 0)
-        return false;
-    text[len] = '\0';
-    return true;
 }
 
 int pst_query_find(struct pst_slice query, const char *name, char *text, size_t size)

@@ -10,9 +10,6 @@
 void pst_target_split(struct pst_slice target, struct pst_slice *ret_path,
                       struct pst_slice *ret_query);
 
-/* Decodes %41 into `text`, with NUL. False: a broken escape, a NUL inside, or no room. */
-bool pst_percent_decode(struct pst_slice from, char *text, size_t size);
-
 /*
  * The value of ?name=…, decoded. PST_OK, PST_E_AGAIN (not given; text is ""), PST_E_SYNTAX (broken or
  * too long).

@@ -161,3 +161,33 @@ def test_idle_clients_leave_descriptors_for_replicas(gateway, upstream):
     for c in idle:
         c.close()
     assert gw.outcomes() == {("done", "none"): 8}
+
+
+# words that fit
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+def test_a_refusal_inside_a_stream_says_what_it_is(gateway, upstream, path):
+    """The same type as the status would have had."""
+    up = upstream()
+    gw = gateway([up], pool_keys={"slots": 1},
+                 classes={"medium": {"ttl": "500ms", "keepalive": {"after": "100ms", "every": "100ms"}}})
+    with gw.client() as a, gw.client() as b:
+        a.request(post())
+        running = up.take()
+        r = b.request(post(path, chat(stream=True, max_tokens=5))).read()
+        running.answer()
+        a.read()
+    assert r.status == 200 and r.clean
+    assert json.loads(wire.events(r.body)[-1])["error"]["type"] == "rate_limit_error"
+
+
+# pages of strangers in an operator's browser
+
+def test_admin_takes_no_orders_from_other_origins(gateway, upstream):
+    gw = gateway([upstream(lambda call: call.answer())])
+    host = "%s:%d" % gw.ports["admin"]
+    status, _, body = gw.admin("POST", "/drain", {"Origin": "http://evil.example"})
+    assert status == 403 and b"origin" in body
+    assert gw.admin("POST", "/reload", {"Origin": "null"})[0] == 403
+    assert gw.admin("POST", "/reload", {"Origin": "http://" + host})[0] == 200
+    assert gw.ask().status == 200

@@ -87,40 +87,11 @@ static void test_models_path(void **state)
     }
 }
 
-static void test_decode(void **state)
-{
-    static const struct {
-        const char *text;
-        int rc;
-        const char *decoded;
-    } rows[] = {
-        {"meta-llama%2FLlama-3", PST_OK, "meta-llama/Llama-3"},
-        {"%41%4a", PST_OK, "AJ"},
-        {"a%", PST_E_SYNTAX, ""},
-        {"a%4", PST_E_SYNTAX, ""},
-        {"a%zz", PST_E_SYNTAX, ""},
-        {"a%00b", PST_E_SYNTAX, ""},
-        {"a%2G", PST_E_SYNTAX, ""},
-        {"123456789012345678901", PST_E_FULL, ""},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
-        char buffer[20];
-        struct pst_slice decoded = {NULL, 0};
-        int rc = pst_route_decode(pst_slice_of(rows[i].text), buffer, sizeof buffer, &decoded);
-
-        if (rc != rows[i].rc || !pst_slice_equal(decoded, pst_slice_of(rows[i].decoded)))
-            fail_msg("%s: %d, %.*s", rows[i].text, rc, (int)decoded.len, decoded.at);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_open_paths),
         cmocka_unit_test(test_models_path),
-        cmocka_unit_test(test_decode),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
