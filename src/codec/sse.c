@@ -131,6 +131,12 @@ static enum pst_sse_kind step_field(struct pst_sse *sse, struct pst_sse_input *i
 {
     char c = *input->at;
 
+    for (; c != ':' && !is_line_end(c); c = *input->at) {
+        if (sse->field_len < sizeof sse->field_name)
+            sse->field_name[sse->field_len++] = c;
+        if (++input->at == input->end)
+            return NOTHING;
+    }
     if (c == ':' && sse->field_len == 0) {
         sse->field = FIELD_OTHER; /* a comment: it opens no event */
         sse->state = STATE_VALUE;
@@ -141,14 +147,8 @@ static enum pst_sse_kind step_field(struct pst_sse *sse, struct pst_sse_input *i
         sse->state = STATE_SPACE;
         return begin_value(sse, ret_text);
     }
-    if (is_line_end(c)) {
-        sse->state = STATE_VALUE; /* a name alone is a field with an empty value */
-        return begin_value(sse, ret_text);
-    }
-    input->at++;
-    if (sse->field_len < sizeof sse->field_name)
-        sse->field_name[sse->field_len++] = c;
-    return NOTHING;
+    sse->state = STATE_VALUE; /* a name alone is a field with an empty value */
+    return begin_value(sse, ret_text);
 }
 
 static void add_name(struct pst_sse *sse, const char *at, size_t len)
