@@ -14,14 +14,14 @@ void pst_slots_init(struct pst_slots *slots, uint32_t configured)
         slots->source[i] = UINT32_MAX;
         slots->until[i] = PST_NEVER;
     }
-    slots->source[PST_SLOTS_CONFIG] = configured;
+    pst_slots_set(slots, PST_SLOTS_CONFIG, configured, PST_NEVER);
 }
 
 void pst_slots_set(struct pst_slots *slots, enum pst_slots_source source, uint32_t count,
                    pst_ns until)
 {
     PST_ASSERT(source < PST_SLOTS_SOURCE_COUNT);
-    slots->source[source] = count;
+    slots->source[source] = (uint32_t)pst_min_u64(count, PST_SLOTS_MAX);
     slots->until[source] = until;
 }
 
@@ -40,7 +40,7 @@ void pst_slots_ramp(struct pst_slots *slots, pst_ns now)
 
 uint32_t pst_slots_base(const struct pst_slots *slots, pst_ns now)
 {
-    uint32_t least = UINT32_MAX;
+    uint32_t least = PST_SLOTS_MAX;
 
     for (uint32_t i = 0; i < PST_SLOTS_SOURCE_COUNT; i++) {
         if (slots->until[i] > now && slots->source[i] < least)
@@ -96,7 +96,7 @@ static pst_ns ramp_deadline(const struct pst_slots *slots, pst_ns slow_start, ps
     if (have >= base)
         return PST_NEVER;
     /* The least t with floor(base * t / slow_start) > have. */
-    return pst_add_sat(slots->ramp_since, pst_muldiv(slow_start, have + 1, base) + 1);
+    return pst_add_sat(slots->ramp_since, pst_add_sat(pst_muldiv(slow_start, have + 1, base), 1));
 }
 
 pst_ns pst_slots_deadline(const struct pst_slots *slots, pst_ns slow_start, pst_ns now)

@@ -18,6 +18,8 @@
 
 #include "core/gate.h"
 
+#define PST_SLOTS_MAX UINT16_MAX /* of one replica: a larger number means this one; sums fit */
+
 enum pst_slots_full { PST_SLOTS_OPEN, PST_SLOTS_BLOCKED, PST_SLOTS_GROWING, PST_SLOTS_FULL_COUNT };
 
 /*
