@@ -40,7 +40,7 @@ struct pst_exchange {
     struct pst_timer timer; /* lazy: fires early and looks again, so that progress costs nothing */
     struct pst_later later;
     struct pst_server *server;
-    struct pst_exchange *next, *previous;
+    struct pst_exchange *next, *previous; /* in the server's list of its state */
     void *user;
     struct pst_http1 http;
     struct pst_output output;
@@ -69,11 +69,16 @@ struct pst_exchange {
     bool above_low_water;
 };
 
+/* The one that came last first. */
+struct pst_exchange_list {
+    struct pst_exchange *first, *last;
+};
+
 struct pst_server {
     struct pst_loop *loop;
     struct pst_server_config config;
     struct pst_listener *listeners;
-    struct pst_exchange *connections;
+    struct pst_exchange_list idle, busy; /* in HEAD, and all others */
     uint32_t connections_count;
     bool draining;
     bool close_after;
@@ -88,6 +93,8 @@ struct pst_server {
                                                                        member)))
 
 /* server.c */
+void pst_exchange_move(struct pst_exchange *x, enum pst_exchange_state state); /* not to CLOSED */
+bool pst_server_is_full(const struct pst_server *server);
 void pst_exchange_close(struct pst_exchange *x);
 void pst_exchange_enter(struct pst_exchange *x);
 void pst_exchange_leave(struct pst_exchange *x); /* may free */

@@ -157,7 +157,8 @@ void pst_exchange_respond(struct pst_exchange *x, uint16_t status, const struct 
     x->bodyless = x->head_method || status == 204 || status == 304;
     x->chunked = length == PST_LENGTH_UNKNOWN && x->version_minor > 0;
     x->closing = !x->http.keep_alive || x->version_minor == 0 || x->server->draining ||
-                 x->server->close_after || (!x->body_done && !pst_exchange_body_in_hand(x));
+                 x->server->close_after || pst_server_is_full(x->server) ||
+                 (!x->body_done && !pst_exchange_body_in_hand(x));
     put_head(x, status, headers, count);
 }
 
@@ -207,7 +208,7 @@ static void end_answer(struct pst_exchange *x)
         pst_exchange_send(x, last_chunk, sizeof last_chunk - 1);
     else if (pst_output_waiting(&x->output) > 0)
         send_pieces(x, NULL, 0);
-    x->state = PST_EXCHANGE_FLUSHING;
+    pst_exchange_move(x, PST_EXCHANGE_FLUSHING);
     if (!x->output.full)
         pst_exchange_finished(x);
 }

@@ -98,7 +98,7 @@ static void leave_client(struct pst_exchange *x)
     bool was_open = x->state == PST_EXCHANGE_OPEN;
 
     if (was_open) {
-        x->state = PST_EXCHANGE_FLUSHING; /* dead to its owner from here on */
+        pst_exchange_move(x, PST_EXCHANGE_FLUSHING); /* dead to its owner from here on */
         handler_of(x)->gone(x);
     }
     pst_exchange_close(x);
@@ -115,7 +115,7 @@ static void fail_body(struct pst_exchange *x, uint16_t status, const char *why)
         PST_ASSERT(x->state != PST_EXCHANGE_OPEN);
         return;
     }
-    x->state = PST_EXCHANGE_FLUSHING;
+    pst_exchange_move(x, PST_EXCHANGE_FLUSHING);
     handler_of(x)->gone(x);
     if (can_answer)
         pst_exchange_refuse(x, status, why, "");
@@ -169,7 +169,7 @@ static void tell_body_end(struct pst_exchange *x)
 
 static void open_exchange(struct pst_exchange *x, const struct pst_head *head)
 {
-    x->state = PST_EXCHANGE_OPEN;
+    pst_exchange_move(x, PST_EXCHANGE_OPEN);
     x->user = NULL;
     x->version_minor = head->version_minor;
     x->head_method = head->method == PST_METHOD_HEAD;
@@ -469,7 +469,7 @@ void pst_exchange_later(struct pst_later *later)
 static void linger(struct pst_exchange *x)
 {
     shutdown(x->io.fd, SHUT_WR);
-    x->state = PST_EXCHANGE_LINGER;
+    pst_exchange_move(x, PST_EXCHANGE_LINGER);
     x->answer_sent = 0;
     x->active_at = x->sent_at = now_of(x);
     free(x->input.bytes);
@@ -491,7 +491,7 @@ void pst_exchange_finished(struct pst_exchange *x)
         return;
     }
     x->skip = x->body_done ? 0 : x->http.left;
-    x->state = PST_EXCHANGE_HEAD;
+    pst_exchange_move(x, PST_EXCHANGE_HEAD);
     x->active_at = now_of(x);
     pst_http1_next(&x->http);
     if (x->taking)

@@ -11,6 +11,7 @@
 #include "net/exchange.h"
 
 #define HEAD_BYTES_MIN 1024
+#define LOOKS_MAX      64 /* at connections that are idle but for half a head */
 
 int pst_server_new(struct pst_loop *loop, const struct pst_server_config *config,
                    struct pst_server **ret_server)
@@ -29,24 +30,63 @@ int pst_server_new(struct pst_loop *loop, const struct pst_server_config *config
     return PST_OK;
 }
 
-static void link_connection(struct pst_server *server, struct pst_exchange *x)
+static struct pst_exchange_list *list_of(const struct pst_exchange *x)
 {
-    x->next = server->connections;
-    if (x->next != NULL)
-        x->next->previous = x;
-    server->connections = x;
-    server->connections_count++;
+    return x->state == PST_EXCHANGE_HEAD ? &x->server->idle : &x->server->busy;
 }
 
-static void unlink_connection(struct pst_server *server, struct pst_exchange *x)
+static void list_add(struct pst_exchange_list *list, struct pst_exchange *x)
+{
+    x->previous = NULL;
+    x->next = list->first;
+    if (x->next != NULL)
+        x->next->previous = x;
+    else
+        list->last = x;
+    list->first = x;
+}
+
+static void list_remove(struct pst_exchange_list *list, struct pst_exchange *x)
 {
     if (x->previous != NULL)
         x->previous->next = x->next;
     else
-        server->connections = x->next;
+        list->first = x->next;
     if (x->next != NULL)
         x->next->previous = x->previous;
-    server->connections_count--;
+    else
+        list->last = x->previous;
+}
+
+void pst_exchange_move(struct pst_exchange *x, enum pst_exchange_state state)
+{
+    struct pst_exchange_list *from = list_of(x), *to;
+
+    x->state = (uint8_t)state;
+    to = list_of(x);
+    if (from == to)
+        return;
+    list_remove(from, x);
+    list_add(to, x);
+}
+
+bool pst_server_is_full(const struct pst_server *server)
+{
+    return server->connections_count >= server->config.connections_max;
+}
+
+/* The one that is idle longest gives its place to whoever comes next. False: none is idle. */
+static bool make_room(struct pst_server *server, const struct pst_exchange *newest)
+{
+    struct pst_exchange *x = server->idle.last;
+    int looks = 0;
+
+    while (x != NULL && (x == newest || x->input.len > 0 || x->entered > 0) && looks++ < LOOKS_MAX)
+        x = x->previous;
+    if (x == NULL || looks > LOOKS_MAX)
+        return false;
+    pst_exchange_close(x);
+    return true;
 }
 
 void pst_exchange_close(struct pst_exchange *x)
@@ -56,8 +96,9 @@ void pst_exchange_close(struct pst_exchange *x)
 
     if (x->state == PST_EXCHANGE_CLOSED)
         return;
+    list_remove(list_of(x), x);
+    server->connections_count--;
     x->state = PST_EXCHANGE_CLOSED;
-    unlink_connection(server, x);
     pst_io_remove(&x->io);
     close(x->io.fd);
     pst_timer_cancel(server->loop, &x->timer);
@@ -105,10 +146,12 @@ static bool connection_accepted(struct pst_listener *listener, int fd,
         free(x);
         return true;
     }
-    link_connection(server, x);
+    list_add(&server->idle, x);
+    server->connections_count++;
     pst_exchange_watch(x);
-    pst_exchange_ready(&x->io, EPOLLIN); /* the request is usually there already */
-    return server->connections_count < server->config.connections_max;
+    pst_exchange_ready(&x->io,
+                       EPOLLIN); /* the request is usually there already, and x may be gone */
+    return !pst_server_is_full(server) || make_room(server, x);
 }
 
 int pst_server_listen(struct pst_server *server, const char *address)
@@ -150,9 +193,9 @@ void pst_server_drain(struct pst_server *server)
 
     server->draining = true;
     close_listeners(server);
-    for (x = server->connections; x != NULL; x = next) {
+    for (x = server->idle.first; x != NULL; x = next) {
         next = x->next;
-        if (x->state == PST_EXCHANGE_HEAD && x->input.len == 0 && x->entered == 0)
+        if (x->input.len == 0 && x->entered == 0)
             pst_exchange_close(x);
     }
 }
@@ -170,17 +213,16 @@ uint32_t pst_server_connections(const struct pst_server *server)
 void pst_server_free(struct pst_server *server)
 {
     struct pst_listener *listener;
+    struct pst_exchange *x;
 
     if (server == NULL)
         return;
     close_listeners(server);
-    while (server->connections != NULL) {
-        struct pst_exchange *x = server->connections;
-
+    while ((x = server->busy.first) != NULL || (x = server->idle.first) != NULL) {
         PST_ASSERT(x->entered == 0); /* not from a callback */
         pst_exchange_enter(x);
         if (x->state == PST_EXCHANGE_OPEN) {
-            x->state = PST_EXCHANGE_FLUSHING; /* the owner must not end it now */
+            pst_exchange_move(x, PST_EXCHANGE_FLUSHING); /* the owner must not end it now */
             server->config.handler->gone(x);
         }
         pst_exchange_close(x);

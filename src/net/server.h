@@ -48,14 +48,14 @@ struct pst_server_handler {
 
 struct pst_server_config {
     const struct pst_server_handler *handler;
-    void *user;      /* pst_exchange_server_user */
-    size_t head_max; /* >= 32 KiB by default; beyond: 431 */
-    uint32_t connections_max;
-    pst_ns head_timeout; /* first byte of a head to its end; 408 */
-    pst_ns body_timeout; /* silence inside a body that we want to read; 408 */
-    pst_ns idle_timeout; /* keep-alive, default 75 s or more */
-    pst_ns write_stall;  /* pending output without progress */
-    size_t low_water;    /* bytes */
+    void *user;               /* pst_exchange_server_user */
+    size_t head_max;          /* >= 32 KiB by default; beyond: 431 */
+    uint32_t connections_max; /* at it the idlest one goes, and answers say Connection: close */
+    pst_ns head_timeout;      /* first byte of a head to its end; 408 */
+    pst_ns body_timeout;      /* silence inside a body that we want to read; 408 */
+    pst_ns idle_timeout;      /* keep-alive, default 75 s or more */
+    pst_ns write_stall;       /* pending output without progress */
+    size_t low_water;         /* bytes */
     /*
      * Told of every refusal made here, before any exchange exists; may be NULL. What it leaves in `id`
      * goes out as X-Request-Id.

@@ -285,15 +285,41 @@ static void test_connections_max(void **state)
     (void)state;
     c.connections_max = 1;
     restart(&c);
-    ask("GET /now HTTP/1.1\r\n" H "\r\n");
-    WIRE_UNTIL(loop, wire_heard(&client, "now"));
+    ask("GET /hold HTTP/1.1\r\n" H "\r\n");
+    WIRE_UNTIL(loop, seen.heads == 1);
     wire_connect(&second, pst_server_port(server));
     wire_say(&second, "GET /now HTTP/1.1\r\n" H "\r\n");
     pst_loop_turn(loop, 10 * PST_MS);
     assert_int_equal(pst_server_connections(server), 1);
     assert_int_equal(seen.heads, 1);
-    wire_close(&client);
+    answer(seen.x, 200, "held"); /* no place to be kept alive */
+    WIRE_UNTIL(loop, wire_closed(&client));
+    assert_non_null(strstr(client.bytes, "Connection: close\r\n"));
     WIRE_UNTIL(loop, wire_heard(&second, "now"));
+    wire_close(&second);
+}
+
+/* Clients that only sit there keep nobody out. */
+static void test_idle_ones_make_room(void **state)
+{
+    static struct wire half, second;
+    struct pst_server_config c = config();
+
+    (void)state;
+    c.connections_max = 3;
+    restart(&c);
+    ask("GET /now HTTP/1.1\r\n" H "\r\n");
+    WIRE_UNTIL(loop, wire_heard(&client, "now"));
+    wire_connect(&half, pst_server_port(server));
+    wire_say(&half, "GET /now HTTP/1.1\r\n");
+    WIRE_UNTIL(loop, pst_server_connections(server) == 2);
+    wire_connect(&second, pst_server_port(server));
+    WIRE_UNTIL(loop, wire_closed(&client)); /* the idlest */
+    wire_say(&second, "GET /now HTTP/1.1\r\n" H "\r\n");
+    WIRE_UNTIL(loop, wire_heard(&second, "now"));
+    wire_say(&half, H "\r\n");
+    WIRE_UNTIL(loop, wire_heard(&half, "now"));
+    wire_close(&half);
     wire_close(&second);
 }
 
@@ -346,6 +372,7 @@ int main(void)
         TEST(test_broken_body_answered_by_its_owner),
         TEST(test_drain),
         TEST(test_connections_max),
+        TEST(test_idle_ones_make_room),
         TEST(test_descriptor_shortage),
         TEST(test_free_tells_the_owner),
     };
