@@ -6,6 +6,7 @@ import threading
 
 import pytest
 from harness import config, wire
+from harness.upstream import completion
 from harness.waiting import eventually
 from harness.wire import chat, head, post
 
@@ -358,7 +359,7 @@ def test_fixed_refuses_and_promotes_nothing_early(gateway, upstream):
                                   "fixed": {"queues": [2, 3, 4], "in_flight": [4, 2, 1]}})
     clients = [gw.client().request(post()) for _ in range(5)]
     gw.wait_queued(3)
-    assert len(up.calls) == 2
+    eventually(lambda: len(up.calls) == 2, "two running")
     r = gw.ask()
     assert r.status == 429 and r.get("x-llm-d-request-dropped-reason") == "rejected-saturated"
     running = [up.take() for _ in range(2)]
@@ -574,3 +575,62 @@ def test_idle_connections_close_when_it_drains(gateway, upstream):
         gw.process.send(signal.SIGTERM)
         assert c.at_end() in ("cut", "reset")
     assert gw.process.wait() == 0
+
+
+def test_long_prompts_wait_where_their_class_refuses(gateway, upstream):
+    """`long: {on_full: wait}`: of a flood of long prompts none is refused while bytes last."""
+    up = upstream(lambda call: call.answer(200, completion(prompt_tokens=3000)))  # estimates learn from it
+    gw = gateway([up], pool_keys={"slots": 2}, classes={
+        "medium": {"max_wait": "1ms", "on_full": "reject", "long": {"on_full": "wait"}}})
+    words = "word " * 3000
+    answers = gw.together(40, lambda i: gw.ask(body=chat(f"{i} {words}")))
+    assert {r.status for r in answers} == {200}
+    m = gw.metrics()
+    assert sum(v for labels, v in m.all("penstock_queue_wait_seconds_count") if labels["length"] == "long") == 40
+
+
+def test_short_prompts_pass_a_flood_of_long_ones(gateway, upstream):
+    """Long prompts may hold half of the slots while shorter ones wait."""
+    up = upstream()
+    gw = gateway([up], pool_keys={"slots": 4})
+    words = "word " * 3000
+    clients = [gw.client().request(post(body=chat(f"long {i} {words}"))) for i in range(12)]
+    running = [up.take() for _ in range(4)]
+    gw.wait_queued(8)
+    shorts = [gw.client().request(post(body=chat(f"short {i}"))) for i in range(4)]
+    gw.wait_queued(12)
+    order = []
+    for _ in range(12):
+        running.pop(0).answer()
+        call = up.take()
+        order.append(call.json["messages"][0]["content"].split()[0])
+        running.append(call)
+    for call in running:
+        call.answer()
+    assert order[:4].count("short") >= 2 and order.index("long") >= 2, order
+    assert {c.read().status for c in (*clients, *shorts)} == {200}
+    for c in (*clients, *shorts):
+        c.close()
+
+
+def test_the_same_prefix_goes_to_the_same_replica(gateway, upstream):
+    ups = [upstream(ok) for _ in range(4)]
+    gw = gateway(ups)
+    for _ in range(12):
+        assert gw.ask(body=chat("the same beginning")).status == 200
+    assert sorted(len(u.calls) for u in ups) == [0, 0, 0, 12]
+
+
+def test_affinity_is_bounded_by_load(gateway, upstream):
+    """A popular prefix does not pile up on one replica while others are free."""
+    ups = [upstream() for _ in range(4)]
+    gw = gateway(ups, pool_keys={"slots": 8})
+    clients = [gw.client().request(post(body=chat("popular"))) for _ in range(8)]
+    eventually(lambda: sum(len(u.calls) for u in ups) == 8, "all running")
+    assert max(len(u.calls) for u in ups) <= 4, [len(u.calls) for u in ups]
+    for u in ups:
+        for _ in range(len(u.calls)):
+            u.take().answer()
+    assert {c.read().status for c in clients} == {200}
+    for c in clients:
+        c.close()

@@ -335,6 +335,25 @@ def test_B020(gateway, upstream):
     c.close()
 
 
+def test_slow_client_is_no_stall_of_the_replica(gateway, upstream):
+    """Three times the stall limit without reading a byte: the replica stays ready, and the answer whole."""
+    blocks = [b"data: %d %b\n\n" % (i, b"s" * 50000) for i in range(200)]
+
+    def fill(call):
+        call.stream_head()
+        for block in blocks:
+            call.chunk(block)
+        call.last_chunk()
+
+    gw = gateway([upstream(fill)], pool_keys={"stall": "300ms"})
+    with gw.client(rcvbuf=4096) as c:
+        c.request(post(**STREAM))
+        c.read_head()
+        time.sleep(1)  # the client's own pause, not a wait for something
+        assert c.read().body == b"".join(blocks)
+    assert not any("suspect" in line for line in gw.process.lines)
+
+
 def test_slow_reader_gets_everything(gateway, upstream):
     """Back-pressure, then reading on: not a byte is lost or doubled."""
     blocks = [b"data: %d %b\n\n" % (i, b"z" * 50000) for i in range(200)]

@@ -40,10 +40,13 @@ class Engine:
 
     def check_quiet(self):
         """Nothing open, nothing ever waited inside, and its account adds up."""
-        eventually(lambda: self.stats()["open"] == 0, lambda: str(self.stats()))
-        s = self.stats()
+        s = eventually(self._quiet_stats, lambda: str(self.stats()))
         assert s["received"] == s["completed"] + s["failed"] + s["refused"] + s["cancelled"], s
         return s
+
+    def _quiet_stats(self):
+        s = self.stats()
+        return s if s["open"] == 0 else None
 
     def kill(self):
         self.process.kill()
