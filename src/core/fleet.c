@@ -278,8 +278,11 @@ void pst_fleet_progress(struct pst_fleet *fleet, const struct pst_gate_event *ev
     advance(fleet, event->now);
     if (replica->state == PST_REPLICA_GONE)
         return;
-    pst_progress_events(&replica->progress, replica->begun, fleet->now);
-    pst_replica_heard(fleet, replica);
+    pst_progress_held(&replica->progress, event->u.progress.held_back, replica->begun, fleet->now);
+    if (event->u.progress.tokens > 0) {
+        pst_progress_events(&replica->progress, replica->begun, fleet->now);
+        pst_replica_heard(fleet, replica);
+    }
     pst_fleet_settle(fleet, replica);
 }
 

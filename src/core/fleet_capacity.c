@@ -36,8 +36,8 @@ static pst_ns deadline_of(const struct pst_fleet_pool *pool, const struct pst_re
         return PST_NEVER;
     due = pst_min_u64(pst_probes_deadline(&replica->probes), pst_places_deadline(replica));
     due = pst_min_u64(due, pst_watch_deadline(&replica->watch));
-    due = pst_min_u64(
-        due, pst_progress_deadline(&replica->progress, replica->attempts, pool->config.stall));
+    due = pst_min_u64(due, pst_progress_deadline(&replica->progress, replica->attempts,
+                                                 replica->begun, pool->config.stall));
     return due;
 }
 

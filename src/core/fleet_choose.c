@@ -103,8 +103,9 @@ bool pst_fleet_choose(const struct pst_fleet *fleet, uint16_t pool_index,
         if (!has_room(replica, ticket) || has_accomplice(replica, ticket))
             continue;
 
-        one.work = pst_mul_sat(replica->work,
-                               pst_progress_weight(&replica->progress, pool->config.stall, now));
+        one.work =
+            pst_mul_sat(replica->work, pst_progress_weight(&replica->progress, replica->begun,
+                                                           pool->config.stall, now));
         if (is_better(&one, &best))
             best = one;
         if (sticky && is_within_bound(pool, replica, ticket) &&

@@ -173,9 +173,9 @@ enum pst_verdict pst_fleet_end(struct pst_fleet *fleet, uint32_t ticket_index,
     replica = &fleet->replicas[ticket->replica];
     pool = pst_fleet_pool_of(fleet, replica);
     /* This stream was silent for its limit: was every other one, too? */
-    stalled =
-        end == PST_END_STALL && pst_progress_stalled(&replica->progress, pool->config.stall,
-                                                     pst_add_sat(fleet->now, PST_PROGRESS_PERIOD));
+    stalled = end == PST_END_STALL &&
+              pst_progress_stalled(&replica->progress, replica->begun, pool->config.stall,
+                                   pst_add_sat(fleet->now, PST_PROGRESS_PERIOD));
 
     pst_places_free(fleet, replica, ticket_index, 0);
     affect(fleet, replica, attempt, row->effect, retry_after_ms * PST_MS);

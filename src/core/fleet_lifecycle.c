@@ -268,7 +268,7 @@ void pst_lifecycle_time(struct pst_fleet *fleet, struct pst_replica *replica)
     const struct pst_gate_pool *config = &pst_fleet_pool_of(fleet, replica)->config;
     pst_ns now = fleet->now;
 
-    if (pst_progress_stalled(&replica->progress, config->stall, now))
+    if (pst_progress_stalled(&replica->progress, replica->begun, config->stall, now))
         pst_replica_stalled(fleet, replica);
     if (pst_progress_asks(&replica->progress, replica->attempts, config->stall, now))
         pst_probes_hasten(&replica->probes, now);

@@ -234,8 +234,8 @@ struct pst_gate_event {
         } slots;
         struct {
             uint16_t replica;
-            uint16_t reserved;
-            uint32_t tokens; /* events since the last PROGRESS; for recordings, not judged */
+            uint16_t held_back; /* streams whose clients do not read: no silence of the replica's */
+            uint32_t tokens;    /* events since the last PROGRESS; 0: only held_back changed */
         } progress;
         struct {
             uint16_t replica;   /* PST_REPLICA_ALL: the gate itself */

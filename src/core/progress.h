@@ -5,7 +5,7 @@
  * that had begun shows it. Silence of work that never streams is normal, and asks instead of judging.
  *
  * Guarantee: stalled only if a stream of the replica had an event after its first byte, streams are
- * still open, and not one byte of any answer came for `stall`.
+ * still open, not all of them held back by their clients, and not one byte of any answer came for `stall`.
  */
 #ifndef PST_CORE_PROGRESS_H
 #define PST_CORE_PROGRESS_H
@@ -19,6 +19,7 @@ struct pst_progress {
     pst_ns heard_at;     /* last byte of any answer, or the first place taken on an idle replica */
     pst_ns asked_at;     /* last time silence made us ask */
     bool streamed;       /* an event came after a first byte, and that work is still open */
+    uint32_t held;       /* begun attempts that a slow client holds back */
     uint32_t unanswered; /* streams in a row that reached their time limit without any byte */
 };
 
@@ -28,15 +29,20 @@ void pst_progress_begin(struct pst_progress *progress, pst_ns now);
 void pst_progress_heard(struct pst_progress *progress, pst_ns now);
 /* Events of streams while @begun attempts have had their first byte. */
 void pst_progress_events(struct pst_progress *progress, uint32_t begun, pst_ns now);
+/* @held of the @begun attempts are held back by their clients: their silence is not the replica's. */
+void pst_progress_held(struct pst_progress *progress, uint32_t held, uint32_t begun, pst_ns now);
 /* @begun attempts past their first byte are left. */
 void pst_progress_left(struct pst_progress *progress, uint32_t begun);
 
-bool pst_progress_stalled(const struct pst_progress *progress, pst_ns stall, pst_ns now);
+bool pst_progress_stalled(const struct pst_progress *progress, uint32_t begun, pst_ns stall,
+                          pst_ns now);
 /* True once per `stall` of silence with @attempts in flight: ask how it is. */
 bool pst_progress_asks(struct pst_progress *progress, uint32_t attempts, pst_ns stall, pst_ns now);
-pst_ns pst_progress_deadline(const struct pst_progress *progress, uint32_t attempts, pst_ns stall);
+pst_ns pst_progress_deadline(const struct pst_progress *progress, uint32_t attempts, uint32_t begun,
+                             pst_ns stall);
 
 /* Weight of its work in the choice, 1 when it progresses, growing to 9 at a stall. */
-uint32_t pst_progress_weight(const struct pst_progress *progress, pst_ns stall, pst_ns now);
+uint32_t pst_progress_weight(const struct pst_progress *progress, uint32_t begun, pst_ns stall,
+                             pst_ns now);
 
 #endif

@@ -21,6 +21,7 @@ struct pst_gateway_replica {
     bool leaving; /* taken off the list: drained, then freed */
     pst_ns progress_at;
     uint32_t progress_events;
+    uint16_t held_back;      /* streams that their clients do not read */
     struct pst_fetch *probe; /* running, or NULL */
     enum pst_probe probe_kind;
     struct pst_later free_later;
@@ -53,9 +54,12 @@ void pst_gateway_event(struct pst_gateway *gateway, struct pst_gate_event *event
 int pst_replicas_apply(struct pst_gateway *gateway); /* the static lists of the configuration */
 void pst_replicas_drained(struct pst_gateway *gateway, uint16_t replica);
 void pst_replicas_done(struct pst_gateway *gateway);
-/* Events of streams went by. first: a stream's first one, told at once; others at most 10 a second. */
+/*
+ * Events of streams went by: told at most 10 times a second, or at_once (a stream's first event, or a
+ * client began or ceased to hold its stream back).
+ */
 void pst_replicas_progress(struct pst_gateway *gateway, uint16_t replica, uint32_t events,
-                           bool first);
+                           bool at_once);
 
 /* probe.c */
 void pst_probe_start(struct pst_gateway *gateway, uint16_t replica, enum pst_probe kind);

@@ -33,14 +33,30 @@ void pst_relay_reset(struct pst_request *request)
     request->kept.bytes = NULL;
     request->held_len = 0;
     request->error_answer = request->oversized = request->begun = request->whole = false;
-    request->paused = false;
+    PST_ASSERT(!request->paused);
     request->attempt = 0;
     pst_timer_cancel(request->gateway->loop, &request->stall);
+}
+
+/* The client is slow: its replica waits for it, and is not to be blamed for the silence. */
+static void hold_back(struct pst_request *request, bool on)
+{
+    struct pst_gateway_replica *replica = &request->gateway->replicas[request->replica];
+
+    PST_ASSERT(request->paused != on);
+    request->paused = on;
+    replica->held_back += on ? 1 : -1;
+    if (pst_call_running(&request->call))
+        pst_call_read(&request->call, !on);
 }
 
 void pst_relay_close(struct pst_request *request)
 {
     pst_call_cancel(&request->call);
+    if (request->paused) {
+        hold_back(request, false);
+        pst_replicas_progress(request->gateway, request->replica, 0, true);
+    }
     if (!request->committed || !request->begun)
         pst_relay_reset(request);
     request->attempt = 0;
@@ -49,10 +65,18 @@ void pst_relay_close(struct pst_request *request)
 /* The attempt is over for us; what it means is the gate's to say. */
 static void end_attempt(struct pst_request *request, enum pst_end kind)
 {
+    struct pst_gateway *gateway = request->gateway;
     struct pst_gate_event event = {.kind = PST_EVENT_END};
+    uint32_t index = request->ticket.index;
 
     pst_call_cancel(&request->call);
-    pst_timer_cancel(request->gateway->loop, &request->stall);
+    pst_timer_cancel(gateway->loop, &request->stall);
+    if (request->paused) {
+        hold_back(request, false);
+        pst_replicas_progress(gateway, request->replica, 0, true);
+        if (gateway->by_ticket[index] != request)
+            return; /* a limit came due in that step */
+    }
     event.u.end.id = request->ticket;
     event.u.end.attempt = request->attempt;
     event.u.end.kind = (uint8_t)kind;
@@ -65,7 +89,7 @@ static void end_attempt(struct pst_request *request, enum pst_end kind)
     }
     if (kind == PST_END_FULL)
         event.u.end.retry_after_ms = request->kept.retry_after_ms;
-    pst_gateway_event(request->gateway, &event);
+    pst_gateway_event(gateway, &event);
 }
 
 /* Whole seconds; a date is not read (engines send numbers). */
@@ -222,20 +246,17 @@ static void deliver(struct pst_request *request, const char *data, size_t len)
         return;
     request->record.bytes_out += len;
     if (pst_exchange_write(request->exchange, data, len) > PST_GATEWAY_HIGH_WATER &&
-        !request->paused && pst_call_running(&request->call)) {
-        request->paused = true;
-        pst_call_read(&request->call, false);
-    }
+        !request->paused && pst_call_running(&request->call))
+        hold_back(request, true);
 }
 
 void pst_relay_drained(struct pst_request *request)
 {
     if (!request->paused)
         return;
-    request->paused = false;
+    hold_back(request, false);
     request->last_event = pst_loop_now(request->gateway->loop); /* the silence was ours */
-    if (pst_call_running(&request->call))
-        pst_call_read(&request->call, true);
+    pst_replicas_progress(request->gateway, request->replica, 0, true);
 }
 
 static void stalled(struct pst_timer *timer)
@@ -341,8 +362,8 @@ static void measure(struct pst_request *request, uint32_t events_before)
     request->last_event = now;
 }
 
-/* Last of all: a step of the gate may end the request. */
-static void tell_progress(struct pst_request *request, bool first, uint32_t events)
+/* Last of all: a step of the gate may end the request. at_once: it began, or is held back from now. */
+static void tell_progress(struct pst_request *request, bool first, bool at_once, uint32_t events)
 {
     struct pst_gateway *gateway = request->gateway;
     bool streams = request->answer.kind == PST_ANSWER_EVENTS;
@@ -351,14 +372,14 @@ static void tell_progress(struct pst_request *request, bool first, uint32_t even
     if (first && !say_first(request))
         return;
     if (streams && (first || events != 0))
-        pst_replicas_progress(gateway, replica, events == 0 ? 1 : events, first);
+        pst_replicas_progress(gateway, replica, events == 0 ? 1 : events, at_once);
 }
 
 static void on_body(struct pst_call *call, const char *data, size_t len)
 {
     struct pst_request *request = request_of(call);
     uint32_t events_before = request->begun ? request->answer.data_events : 0;
-    bool first = !request->begun;
+    bool first = !request->begun, paused = request->paused;
     size_t at = 0;
 
     if (request->error_answer) {
@@ -374,7 +395,8 @@ static void on_body(struct pst_call *call, const char *data, size_t len)
         fed += pst_answer_feed(&request->answer, data + fed, len - fed);
     measure(request, events_before);
     deliver(request, data + at, len - at);
-    tell_progress(request, first, request->answer.data_events - events_before);
+    tell_progress(request, first, first || paused != request->paused,
+                  request->answer.data_events - events_before);
 }
 
 static enum pst_end judge_error_status(const struct pst_request *request)

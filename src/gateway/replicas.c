@@ -150,16 +150,18 @@ void pst_replicas_done(struct pst_gateway *gateway)
             release(&gateway->replicas[i]);
 }
 
-void pst_replicas_progress(struct pst_gateway *gateway, uint16_t index, uint32_t events, bool first)
+void pst_replicas_progress(struct pst_gateway *gateway, uint16_t index, uint32_t events,
+                           bool at_once)
 {
     struct pst_gateway_replica *replica = &gateway->replicas[index];
     struct pst_gate_event event = {.kind = PST_EVENT_PROGRESS};
     pst_ns now = pst_loop_now(gateway->loop);
 
     replica->progress_events += events;
-    if (!first && now - replica->progress_at < PROGRESS_EVERY)
+    if (!at_once && now - replica->progress_at < PROGRESS_EVERY)
         return;
     event.u.progress.replica = index;
+    event.u.progress.held_back = replica->held_back;
     event.u.progress.tokens = replica->progress_events;
     replica->progress_at = now;
     replica->progress_events = 0;

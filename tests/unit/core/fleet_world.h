@@ -235,6 +235,17 @@ static inline void world_progress(struct world *w, uint16_t replica)
     world_poll(w);
 }
 
+/* So many streams of the replica are held back by their clients now. */
+static inline void world_hold_back(struct world *w, uint16_t replica, uint16_t streams)
+{
+    struct pst_gate_event event = {.now = w->now, .kind = PST_EVENT_PROGRESS};
+
+    event.u.progress.replica = replica;
+    event.u.progress.held_back = streams;
+    pst_fleet_progress(w->fleet, &event);
+    world_poll(w);
+}
+
 static inline enum pst_verdict world_finish(struct world *w, uint32_t ticket, enum pst_end end)
 {
     w->verdict[ticket] =

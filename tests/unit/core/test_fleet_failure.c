@@ -233,6 +233,40 @@ static void a_stall_of_all_takes_the_replica(void **state)
     world_end(&w);
 }
 
+/* A client that does not read silences its stream: that says nothing of the replica. */
+static void a_slow_client_is_no_stall(void **state)
+{
+    static const struct {
+        uint16_t held_back; /* of two streams */
+        bool suspect;
+    } holds[] = {{2, false}, {1, true}, {0, true}};
+
+    (void)state;
+    for (size_t i = 0; i < PST_COUNT_OF(holds); i++) {
+        struct world w;
+
+        world_init(&w);
+        world_start(&w);
+        world_up(&w, 2);
+        for (uint32_t t = 0; t < 2; t++) {
+            world_put(&w, t, 0);
+            world_first(&w, t);
+        }
+        world_progress(&w, 0);
+        world_hold_back(&w, 0, holds[i].held_back);
+        world_live(&w, 61 * PST_S, 3, PST_PROBE_OK, PST_PROBE_OK);
+        assert_int_equal(w.state[0] == PST_REPLICA_SUSPECT || w.evicted[0], holds[i].suspect);
+        if (!holds[i].suspect) { /* once they read on, the limit runs anew */
+            world_hold_back(&w, 0, 1);
+            world_live(&w, 59 * PST_S, 3, PST_PROBE_OK, PST_PROBE_OK);
+            assert_false(w.evicted[0]);
+            world_live(&w, 2 * PST_S, 3, PST_PROBE_OK, PST_PROBE_OK);
+            assert_true(w.evicted[0] && w.evicted[1]);
+        }
+        world_end(&w);
+    }
+}
+
 /* A replica that fails fast must not attract: one slot until a success, suspect after three in a row. */
 static void failing_fast_attracts_nothing(void **state)
 {
@@ -392,6 +426,7 @@ int main(void)
         cmocka_unit_test(a_single_replica_is_elsewhere_too),
         cmocka_unit_test(elsewhere_is_waited_for),
         cmocka_unit_test(a_stall_of_all_takes_the_replica),
+        cmocka_unit_test(a_slow_client_is_no_stall),
         cmocka_unit_test(failing_fast_attracts_nothing),
         cmocka_unit_test(b070_full_goes_elsewhere),
         cmocka_unit_test(b062_refused_connections_go_elsewhere),
