@@ -20,7 +20,8 @@ void pst_answer_init(struct pst_answer *answer, enum pst_answer_form form,
     answer->kind = kind;
     answer->at_boundary = true;
     pst_sse_init(&answer->sse);
-    pst_report_init(&answer->report);
+    pst_report_init(&answer->report,
+                    kind == PST_ANSWER_JSON ? PST_REPORT_ANSWER : PST_REPORT_EVENT);
 }
 
 static bool data_is_done(const struct pst_answer *answer)
@@ -158,7 +159,7 @@ static void judge_event(struct pst_answer *answer)
         answer->begun |= !answer->failed;
         break;
     }
-    pst_report_init(&answer->report);
+    pst_report_init(&answer->report, PST_REPORT_EVENT);
     answer->data_head_len = 0;
 }
 

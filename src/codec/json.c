@@ -42,6 +42,7 @@ void pst_json_init(struct pst_json *json)
 {
     memset(json, 0, sizeof *json);
     json->state = STATE_VALUE;
+    json->depth_told = PST_JSON_DEPTH_MAX;
 }
 
 static enum pst_json_kind fail(struct pst_json *json, const char *why)
@@ -501,6 +502,18 @@ static enum pst_json_kind step(struct pst_json *json, struct pst_json_input *inp
     return PST_JSON_ERROR;
 }
 
+void pst_json_skip(struct pst_json *json)
+{
+    PST_ASSERT(json->depth > 0);
+    json->depth_told = json->depth - 1;
+}
+
+static bool is_untold(const struct pst_json *json, enum pst_json_kind kind)
+{
+    return kind == NOTHING ||
+           (json->depth > json->depth_told && kind != PST_JSON_MORE && kind != PST_JSON_ERROR);
+}
+
 enum pst_json_kind pst_json_next(struct pst_json *json, struct pst_json_input *input,
                                  struct pst_json_text *ret_text)
 {
@@ -509,7 +522,9 @@ enum pst_json_kind pst_json_next(struct pst_json *json, struct pst_json_input *i
 
     do
         kind = step(json, input, ret_text);
-    while (kind == NOTHING);
+    while (is_untold(json, kind));
+    if (json->depth == json->depth_told)
+        json->depth_told = PST_JSON_DEPTH_MAX;
     json->offset += (uint64_t)(input->at - from);
     return kind;
 }

@@ -56,7 +56,8 @@ struct pst_json {
     uint64_t objects; /* bit n: nesting level n + 1 is an object */
     uint32_t code;    /* code point being read, from UTF-8 or \u */
     uint16_t surrogate;
-    uint8_t depth; /* containers open */
+    uint8_t depth;      /* containers open */
+    uint8_t depth_told; /* tokens inside more containers than these are not told */
     uint8_t state;
     uint8_t need;      /* bytes or hex digits that complete `code` */
     uint8_t low, high; /* bounds of the next UTF-8 byte */
@@ -73,6 +74,9 @@ void pst_json_init(struct pst_json *json);
  */
 enum pst_json_kind pst_json_next(struct pst_json *json, struct pst_json_input *input,
                                  struct pst_json_text *ret_text);
+
+/* After OBJECT or ARRAY: what is inside is read and judged, but not told; the next token is its end. */
+void pst_json_skip(struct pst_json *json);
 
 /* At the end of the text: true if it was one whole value. A number at top level ends only here. */
 bool pst_json_finish(struct pst_json *json);

@@ -23,65 +23,68 @@ enum place {
     AT_COUNT
 };
 
+#define EVENT PST_REPORT_EVENT
+#define ANY   (PST_REPORT_EVENT | PST_REPORT_ANSWER)
+
 static const struct pst_walk_rule in_root[] = {
-    {1, AT_TYPE, PST_WALK_KEY("type")},
-    {1, AT_OBJECT, PST_WALK_KEY("object")},
-    {1, AT_ERROR, PST_WALK_KEY("error")},
-    {1, AT_CODE, PST_WALK_KEY("code")},
-    {1, AT_CODE, PST_WALK_KEY("error_type")},
-    {1, AT_ENVELOPE, PST_WALK_KEY("response")},
-    {1, AT_ENVELOPE, PST_WALK_KEY("message")},
-    {1, AT_USAGE, PST_WALK_KEY("usage")},
-    {1, AT_USAGE, PST_WALK_KEY("details")},              /* TGI */
-    {1, AT_USAGE, PST_WALK_KEY("meta_info")},            /* SGLang */
-    {1, AT_TOKENS_IN, PST_WALK_KEY("tokens_evaluated")}, /* llama.cpp */
-    {1, AT_TOKENS_OUT, PST_WALK_KEY("tokens_predicted")},
-    {1, AT_CHOICES, PST_WALK_KEY("choices")},
+    {EVENT, AT_TYPE, PST_WALK_KEY("type")},
+    {EVENT, AT_OBJECT, PST_WALK_KEY("object")},
+    {EVENT, AT_ERROR, PST_WALK_KEY("error")},
+    {EVENT, AT_CODE, PST_WALK_KEY("code")},
+    {EVENT, AT_CODE, PST_WALK_KEY("error_type")},
+    {EVENT, AT_ENVELOPE, PST_WALK_KEY("response")},
+    {EVENT, AT_ENVELOPE, PST_WALK_KEY("message")},
+    {ANY, AT_USAGE, PST_WALK_KEY("usage")},
+    {ANY, AT_USAGE, PST_WALK_KEY("details")},              /* TGI */
+    {ANY, AT_USAGE, PST_WALK_KEY("meta_info")},            /* SGLang */
+    {ANY, AT_TOKENS_IN, PST_WALK_KEY("tokens_evaluated")}, /* llama.cpp */
+    {ANY, AT_TOKENS_OUT, PST_WALK_KEY("tokens_predicted")},
+    {EVENT, AT_CHOICES, PST_WALK_KEY("choices")},
 };
 
 static const struct pst_walk_rule in_envelope[] = {
-    {1, AT_USAGE, PST_WALK_KEY("usage")},
-    {1, AT_DETAIL, PST_WALK_KEY("error")},
+    {EVENT, AT_USAGE, PST_WALK_KEY("usage")},
+    {EVENT, AT_DETAIL, PST_WALK_KEY("error")},
 };
 
 static const struct pst_walk_rule in_error[] = {
-    {1, AT_CODE, PST_WALK_KEY("code")},
-    {1, AT_CODE, PST_WALK_KEY("type")},
+    {EVENT, AT_CODE, PST_WALK_KEY("code")},
+    {EVENT, AT_CODE, PST_WALK_KEY("type")},
 };
 
 static const struct pst_walk_rule in_detail[] = {
-    {1, AT_CODE, PST_WALK_KEY("code")},
-    {1, AT_CODE, PST_WALK_KEY("type")},
+    {EVENT, AT_CODE, PST_WALK_KEY("code")},
+    {EVENT, AT_CODE, PST_WALK_KEY("type")},
 };
 
 static const struct pst_walk_rule in_usage[] = {
-    {1, AT_TOKENS_IN, PST_WALK_KEY("prompt_tokens")},
-    {1, AT_TOKENS_IN, PST_WALK_KEY("input_tokens")},
-    {1, AT_TOKENS_IN, PST_WALK_KEY("input_length")},
-    {1, AT_TOKENS_OUT, PST_WALK_KEY("completion_tokens")},
-    {1, AT_TOKENS_OUT, PST_WALK_KEY("output_tokens")},
-    {1, AT_TOKENS_OUT, PST_WALK_KEY("generated_tokens")},
+    {ANY, AT_TOKENS_IN, PST_WALK_KEY("prompt_tokens")},
+    {ANY, AT_TOKENS_IN, PST_WALK_KEY("input_tokens")},
+    {ANY, AT_TOKENS_IN, PST_WALK_KEY("input_length")},
+    {ANY, AT_TOKENS_OUT, PST_WALK_KEY("completion_tokens")},
+    {ANY, AT_TOKENS_OUT, PST_WALK_KEY("output_tokens")},
+    {ANY, AT_TOKENS_OUT, PST_WALK_KEY("generated_tokens")},
 };
 
 static const struct pst_walk_rule in_choices[] = {
-    {1, AT_CHOICE, PST_WALK_ELEMENT},
+    {EVENT, AT_CHOICE, PST_WALK_ELEMENT},
 };
 
 static const struct pst_walk_rule in_choice[] = {
-    {1, AT_OUTPUT, PST_WALK_KEY("text")},
-    {1, AT_DELTA, PST_WALK_KEY("delta")},
-    {1, AT_DELTA, PST_WALK_KEY("message")},
-    {1, AT_FINISH, PST_WALK_KEY("finish_reason")},
+    {EVENT, AT_OUTPUT, PST_WALK_KEY("text")},
+    {EVENT, AT_DELTA, PST_WALK_KEY("delta")},
+    {EVENT, AT_DELTA, PST_WALK_KEY("message")},
+    {EVENT, AT_FINISH, PST_WALK_KEY("finish_reason")},
 };
 
 static const struct pst_walk_rule in_delta[] = {
-    {1, AT_ROLE, PST_WALK_KEY("role")},
-    {1, AT_OUTPUT, PST_WALK_ANY_KEY},
+    {EVENT, AT_ROLE, PST_WALK_KEY("role")},
+    {EVENT, AT_OUTPUT, PST_WALK_ANY_KEY},
 };
 
 static const struct pst_walk_rule in_output[] = {
-    {1, AT_OUTPUT, PST_WALK_ELEMENT},
-    {1, AT_OUTPUT, PST_WALK_ANY_KEY},
+    {EVENT, AT_OUTPUT, PST_WALK_ELEMENT},
+    {EVENT, AT_OUTPUT, PST_WALK_ANY_KEY},
 };
 
 static const struct pst_walk_place map[AT_COUNT] = {
@@ -92,9 +95,9 @@ static const struct pst_walk_place map[AT_COUNT] = {
     [AT_OUTPUT] = PST_WALK_RULES(in_output),
 };
 
-void pst_report_init(struct pst_report *report)
+void pst_report_init(struct pst_report *report, enum pst_report_of of)
 {
-    pst_walk_init(&report->walk, map, 1);
+    pst_walk_init(&report->walk, map, (uint8_t)of);
     report->is_broken = false;
     report->has_error = false;
     report->has_usage = false;

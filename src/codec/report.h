@@ -13,6 +13,12 @@
 
 #define PST_REPORT_WORD_MAX 64
 
+/* What the text is: bits, as in the maps of a walk. */
+enum pst_report_of {
+    PST_REPORT_EVENT = 1 << 0,
+    PST_REPORT_ANSWER = 1 << 1, /* a whole one: only its usage is asked for */
+};
+
 struct pst_report {
     struct pst_walk walk;
     bool is_broken; /* not JSON: the rest is ignored */
@@ -34,7 +40,7 @@ struct pst_report {
     char type[PST_REPORT_WORD_MAX]; /* the text's own "type" */
 };
 
-void pst_report_init(struct pst_report *report);
+void pst_report_init(struct pst_report *report, enum pst_report_of of);
 void pst_report_feed(struct pst_report *report, const char *data, size_t len);
 /* True when what was fed is one whole JSON value. */
 bool pst_report_is_whole(const struct pst_report *report);

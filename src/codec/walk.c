@@ -89,6 +89,8 @@ enum pst_json_kind pst_walk_next(struct pst_walk *walk, struct pst_json_input *i
         enter_value(walk, (uint8_t)(depth - 1));
         walk->container[depth - 1] = walk->place;
         walk->element[depth - 1] = kind == PST_JSON_ARRAY ? element_place(walk, walk->place) : 0;
+        if (walk->place == PST_WALK_ELSEWHERE)
+            pst_json_skip(&walk->json);
         break;
     case PST_JSON_OBJECT_END:
     case PST_JSON_ARRAY_END:

@@ -4,8 +4,8 @@
  * Why: who reads a body or an answer wants a few values at known places of a large text. The places are
  * a table of rules ("under ROOT, key model leads to MODEL"); walking it is the same work for all.
  *
- * Guarantee: as json.h; a value that no rule leads to stands at PST_WALK_ELSEWHERE, and so does
- * everything inside it.
+ * Guarantee: as json.h; a value that no rule leads to stands at PST_WALK_ELSEWHERE, and nothing inside
+ * it is told.
  */
 #ifndef PST_CODEC_WALK_H
 #define PST_CODEC_WALK_H

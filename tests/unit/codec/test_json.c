@@ -183,12 +183,63 @@ static void text_is_decoded_and_counted(void **state)
     }
 }
 
+/* Everything but what is inside the second container is told, whatever the cuts. */
+static void what_is_skipped_is_judged_but_not_told(void **state)
+{
+    static const char text[] = "{\"a\":{\"b\":[1,{\"c\":\"]}\\n\"}],\"d\":[]},\"e\":true}";
+    static const enum pst_json_kind told[] = {
+        PST_JSON_OBJECT,   PST_JSON_TEXT_END, PST_JSON_OBJECT,    PST_JSON_OBJECT_END,
+        PST_JSON_TEXT_END, PST_JSON_TRUE,     PST_JSON_OBJECT_END};
+
+    (void)state;
+    for (size_t first = 0; first < sizeof text; first++) {
+        const char *cuts[] = {text, text + first, text + sizeof text - 1};
+        struct pst_json json;
+        struct pst_json_text run;
+        size_t tokens = 0;
+
+        pst_json_init(&json);
+        for (size_t i = 0; i + 1 < PST_COUNT_OF(cuts); i++) {
+            struct pst_json_input input = {cuts[i], cuts[i + 1]};
+            enum pst_json_kind kind;
+
+            while ((kind = pst_json_next(&json, &input, &run)) != PST_JSON_MORE) {
+                if (kind == PST_JSON_TEXT) /* a key that was cut */
+                    continue;
+                assert_true(tokens < PST_COUNT_OF(told));
+                assert_int_equal(kind, told[tokens++]);
+                if (tokens == 3)
+                    pst_json_skip(&json);
+            }
+        }
+        assert_int_equal(tokens, PST_COUNT_OF(told));
+        assert_true(pst_json_finish(&json));
+    }
+}
+
+static void what_is_wrong_inside_what_is_skipped_is_found(void **state)
+{
+    static const char text[] = "[[1,[2,nil]]]";
+    struct pst_json_input input = {text, text + sizeof text - 1};
+    struct pst_json json;
+    struct pst_json_text run;
+
+    (void)state;
+    pst_json_init(&json);
+    assert_int_equal(pst_json_next(&json, &input, &run), PST_JSON_ARRAY);
+    pst_json_skip(&json);
+    assert_int_equal(pst_json_next(&json, &input, &run), PST_JSON_ERROR);
+    assert_int_equal(json.offset, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_hold_for_every_cut),
         cmocka_unit_test(nesting_ends_at_the_limit),
         cmocka_unit_test(text_is_decoded_and_counted),
+        cmocka_unit_test(what_is_skipped_is_judged_but_not_told),
+        cmocka_unit_test(what_is_wrong_inside_what_is_skipped_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
