@@ -39,6 +39,30 @@ static void refuse_invalid(struct pst_request *request, const char *why, uint16_
                                       .retry = -1});
 }
 
+static void refuse_no_memory(struct pst_request *request)
+{
+    refuse_early(request, "no_memory",
+                 (struct pst_refusal){.status = 503,
+                                      .type = "server_error",
+                                      .code = "no_memory",
+                                      .message = "Out of memory.",
+                                      .retry = 1});
+}
+
+/* A model named in a path, escapes and all. NULL: refused. */
+static const struct pst_catalog_entry *find_in_path(struct pst_request *request,
+                                                    struct pst_slice escaped)
+{
+    const struct pst_catalog_entry *entry = NULL;
+    char name[PST_PEEK_TEXT_MAX + 1];
+
+    if (pst_percent_decode(escaped, name, sizeof name))
+        entry = pst_catalog_find(&request->gateway->catalog, pst_slice_of(name));
+    if (entry == NULL)
+        refuse_invalid(request, "model_not_found", 404, "No such model here.", "model");
+    return entry;
+}
+
 /* The client's own id when it is fit to be logged and sent on, else one of ours. */
 static void take_id(struct pst_request *request, const struct pst_head *head)
 {
@@ -90,24 +114,16 @@ static void answer_models(struct pst_request *request, struct pst_slice id)
     struct pst_gateway *gateway = request->gateway;
     const struct pst_catalog_entry *entry = NULL;
     struct pst_header headers[2];
-    char name[PST_PEEK_TEXT_MAX + 1], *json;
+    char *json;
     size_t len;
 
     if (id.len != 0) {
-        if (pst_percent_decode(id, name, sizeof name))
-            entry = pst_catalog_find(&gateway->catalog, pst_slice_of(name));
-        if (entry == NULL) {
-            refuse_invalid(request, "model_not_found", 404, "No such model here.", "model");
+        entry = find_in_path(request, id);
+        if (entry == NULL)
             return;
-        }
     }
     if (pst_catalog_render(&gateway->catalog, entry, gateway->created, &json, &len) != PST_OK) {
-        refuse_early(request, "no_memory",
-                     (struct pst_refusal){.status = 503,
-                                          .type = "server_error",
-                                          .code = "no_memory",
-                                          .message = "Out of memory.",
-                                          .retry = 1});
+        refuse_no_memory(request);
         return;
     }
     headers[0] = (struct pst_header){PST_SLICE("Content-Type"), PST_SLICE("application/json")};
@@ -183,13 +199,53 @@ static void offer(struct pst_request *request)
     pst_gateway_event(gateway, &event);
 }
 
+static void take_model(struct pst_request *request, const struct pst_catalog_entry *entry)
+{
+    request->pool = entry->pool;
+    request->model_number = entry->number;
+    request->model_weight = entry->model->weight;
+    pst_request_name(&request->model, pst_slice_of(entry->model->name));
+}
+
+/* Who asks, and for which class. False: refused. */
+static bool take_claim(struct pst_request *request, const struct pst_head *head)
+{
+    const struct pst_config *config = request->gateway->config;
+    bool anthropic = request->route != NULL && request->route->anthropic;
+    const struct pst_config_tenant *tenant;
+    struct pst_claim claim;
+
+    if (!pst_classify(config, head, anthropic, pst_exchange_peer(request->exchange), &claim)) {
+        refuse_early(request, "unauthorized",
+                     (struct pst_refusal){.status = 401,
+                                          .type = "authentication_error",
+                                          .code = "invalid_api_key",
+                                          .message = "The API key is missing or not known here.",
+                                          .retry = -1});
+        return false;
+    }
+    tenant = &config->tenants[claim.tenant];
+    request->tenant = claim.tenant;
+    request->tenant_weight = tenant->weight;
+    request->authenticated = claim.authenticated;
+    request->class_ = claim.class_;
+    request->labelled = claim.labelled;
+    request->type = claim.type;
+    request->client_retry = claim.client_retry;
+    request->ttl_ms = claim.ttl_ms;
+    request->flow_key = claim.flow_key;
+    request->record.class_ = claim.class_;
+    pst_request_name(&request->claimed, claim.claimed);
+    pst_request_name(&request->tenant_name, pst_slice_of(tenant->name));
+    return true;
+}
+
 static void on_head(struct pst_exchange *x, const struct pst_head *head)
 {
     struct pst_gateway *gateway = pst_exchange_server_user(x);
     struct pst_request *request = pst_request_new(gateway);
     struct pst_route_match match = {NULL, PST_POOL_NONE, {NULL, 0}};
     struct pst_slice id = {NULL, 0};
-    struct pst_claim claim;
     bool is_models;
 
     if (request == NULL) {
@@ -211,33 +267,13 @@ static void on_head(struct pst_exchange *x, const struct pst_head *head)
                        is_models ? "Only GET is served here." : "Only POST is served here.", NULL);
         return;
     }
-    if (!pst_classify(gateway->config, head, !is_models && match.route->anthropic,
-                      pst_exchange_peer(x), &claim)) {
-        refuse_early(request, "unauthorized",
-                     (struct pst_refusal){.status = 401,
-                                          .type = "authentication_error",
-                                          .code = "invalid_api_key",
-                                          .message = "The API key is missing or not known here.",
-                                          .retry = -1});
+    if (!take_claim(request, head))
         return;
-    }
-    request->tenant = claim.tenant;
-    request->tenant_weight = gateway->config->tenants[claim.tenant].weight;
-    request->authenticated = claim.authenticated;
-    request->class_ = claim.class_;
-    request->type = claim.type;
-    request->client_retry = claim.client_retry;
-    request->ttl_ms = claim.ttl_ms;
-    request->flow_key = claim.flow_key;
-    request->record.class_ = claim.class_;
-    pst_request_name(&request->claimed, claim.claimed);
-    pst_request_name(&request->tenant_name,
-                     pst_slice_of(gateway->config->tenants[claim.tenant].name));
     if (is_models) {
         answer_models(request, id);
         return;
     }
-    if (!claim.labelled)
+    if (!request->labelled)
         pst_metric_add(gateway->metrics, PST_METRIC_UNLABELLED, (struct pst_labels){0}, 1);
 
     request->pool = match.pool;
@@ -252,18 +288,11 @@ static void on_head(struct pst_exchange *x, const struct pst_head *head)
         return;
     }
     if (match.model.len != 0) {
-        char name[PST_PEEK_TEXT_MAX + 1];
-        const struct pst_catalog_entry *entry = NULL;
+        const struct pst_catalog_entry *entry = find_in_path(request, match.model);
 
-        if (pst_percent_decode(match.model, name, sizeof name))
-            entry = pst_catalog_find(&gateway->catalog, pst_slice_of(name));
-        if (entry == NULL) {
-            refuse_invalid(request, "model_not_found", 404, "No such model here.", "model");
+        if (entry == NULL)
             return;
-        }
-        request->pool = entry->pool;
-        request->model_number = entry->number;
-        pst_request_name(&request->model, pst_slice_of(name));
+        take_model(request, entry);
     }
     if (pst_forward_keep_head(request, head) != PST_OK) {
         pst_exchange_abort(x);
@@ -309,12 +338,7 @@ static void on_body(struct pst_exchange *x, const char *data, size_t len)
     if (!body_is_small_enough(request, request->body.bytes + len))
         return;
     if (pst_chain_append(&request->body, data, len, expected_bytes(request)) != PST_OK) {
-        refuse_early(request, "no_memory",
-                     (struct pst_refusal){.status = 503,
-                                          .type = "server_error",
-                                          .code = "no_memory",
-                                          .message = "Out of memory.",
-                                          .retry = 1});
+        refuse_no_memory(request);
         return;
     }
     request->record.bytes_in = request->body.bytes;
@@ -357,14 +381,12 @@ static int rename_model(struct pst_request *request, const struct pst_peek_resul
 }
 
 /* Model to pool. False: refused. */
-static bool settle_pool(struct pst_request *request, const struct pst_peek_result *seen,
-                        uint32_t *ret_model_weight)
+static bool settle_pool(struct pst_request *request, const struct pst_peek_result *seen)
 {
     struct pst_gateway *gateway = request->gateway;
     const struct pst_catalog_entry *entry;
     char message[PST_PEEK_TEXT_MAX + 64];
 
-    *ret_model_weight = 100;
     if (seen->model_is_odd) {
         refuse_invalid(request, "invalid_model", 400, "The model's name is not a string.", "model");
         return false;
@@ -383,18 +405,10 @@ static bool settle_pool(struct pst_request *request, const struct pst_peek_resul
         refuse_invalid(request, "model_not_found", 404, message, "model");
         return false;
     }
-    request->pool = entry->pool;
-    request->model_number = entry->number;
-    *ret_model_weight = entry->model->weight;
-    pst_request_name(&request->model, pst_slice_of(seen->model));
+    take_model(request, entry);
     if (rename_model(request, seen, entry->model) == PST_OK)
         return true;
-    refuse_early(request, "no_memory",
-                 (struct pst_refusal){.status = 503,
-                                      .type = "server_error",
-                                      .code = "no_memory",
-                                      .message = "Out of memory.",
-                                      .retry = 1});
+    refuse_no_memory(request);
     return false;
 }
 
@@ -409,10 +423,9 @@ static uint32_t prompt_bytes_of(const struct pst_peek_result *seen)
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
 
-static void arrive(struct pst_request *request, const struct pst_peek_result *seen,
-                   uint32_t model_weight)
+static void arrive(struct pst_request *request, const struct pst_peek_result *seen)
 {
-    uint32_t weight = model_weight * request->tenant_weight / 100;
+    uint32_t weight = request->model_weight * request->tenant_weight / 100;
     struct pst_gate_event event = {.kind = PST_EVENT_ARRIVE};
 
     event.flags = (uint8_t)((request->stream ? PST_ARRIVE_STREAM : 0) |
@@ -448,7 +461,7 @@ static void on_body_end(struct pst_exchange *x)
 {
     struct pst_request *request = pst_exchange_user(x);
     struct pst_gateway *gateway = request->gateway;
-    uint32_t index = request->ticket.index, model_weight;
+    uint32_t index = request->ticket.index;
     struct pst_peek_result seen;
 
     if (pst_peek_finish(&request->peek, &seen) != PST_OK) {
@@ -460,13 +473,13 @@ static void on_body_end(struct pst_exchange *x)
         if (gateway->by_ticket[index] != request)
             return; /* a limit came due in that step */
     }
-    if (!settle_pool(request, &seen, &model_weight))
+    if (!settle_pool(request, &seen))
         return;
     request->stream = seen.stream || request->route->streams_always;
     request->record.stream = request->stream;
     if (request->stream && request->route->answer != PST_ANSWER_PLAIN)
         pst_keepalive_start(request);
-    arrive(request, &seen, model_weight);
+    arrive(request, &seen);
 }
 
 static void on_drained(struct pst_exchange *x)

@@ -27,6 +27,7 @@ struct pst_request *pst_request_new(struct pst_gateway *gateway)
     request->gateway = gateway;
     request->pool = PST_POOL_NONE;
     request->replica = PST_REPLICA_ALL;
+    request->model_weight = 100; /* of a request that names no model */
     request->record.class_ = PST_ACCESS_NO_CLASS;
     request->record.pool = PST_ACCESS_NO_POOL;
     pst_chain_init(&request->body);

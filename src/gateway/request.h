@@ -67,9 +67,9 @@ struct pst_request {
     bool ticketed;
     uint16_t pool;
     uint16_t tenant, model_number;
-    uint16_t tenant_weight; /* as it was: a reload may take the tenant away */
+    uint32_t tenant_weight, model_weight; /* as they were: a reload may take either away */
     uint8_t class_, type;
-    bool authenticated, client_retry, stream;
+    bool authenticated, labelled, client_retry, stream;
     uint32_t ttl_ms, flow_key;
     struct pst_access record; /* filled as things are known; its slices point in here */
 

@@ -101,25 +101,12 @@ int pst_admin_new(const struct pst_view *view, const char *address, struct pst_a
         .gone = on_gone,
     };
     struct pst_admin *admin = calloc(1, sizeof *admin);
-    struct pst_server_config config = {
-        .handler = &handler,
-        .user = admin,
-        .head_max = 32 << 10,
-        .connections_max = 256,
-        .head_timeout = 10 * PST_S,
-        .body_timeout = 10 * PST_S,
-        .idle_timeout = 75 * PST_S,
-        .write_stall = 30 * PST_S,
-        .low_water = 64 << 10,
-    };
     int rc, error;
 
     if (admin == NULL)
         return PST_E_NOMEM;
     admin->view = view;
-    rc = pst_server_new(view->loop, &config, &admin->server);
-    if (rc == PST_OK)
-        rc = pst_server_listen(admin->server, address);
+    rc = pst_reply_listen(view->loop, &handler, admin, address, &admin->server);
     if (rc != PST_OK) {
         error = errno;
         pst_admin_free(admin);

@@ -106,25 +106,12 @@ int pst_page_new(const struct pst_view *view, const char *address, struct pst_pa
         .gone = on_nothing,
     };
     struct pst_page *page = calloc(1, sizeof *page);
-    struct pst_server_config config = {
-        .handler = &handler,
-        .user = page,
-        .head_max = 32 << 10,
-        .connections_max = 256,
-        .head_timeout = 10 * PST_S,
-        .body_timeout = 10 * PST_S,
-        .idle_timeout = 75 * PST_S,
-        .write_stall = 30 * PST_S,
-        .low_water = 64 << 10,
-    };
     int rc, error;
 
     if (page == NULL)
         return PST_E_NOMEM;
     page->view = view;
-    rc = pst_server_new(view->loop, &config, &page->server);
-    if (rc == PST_OK)
-        rc = pst_server_listen(page->server, address);
+    rc = pst_reply_listen(view->loop, &handler, page, address, &page->server);
     if (rc != PST_OK) {
         error = errno;
         pst_page_free(page);

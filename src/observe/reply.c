@@ -3,6 +3,25 @@
 
 #include "observe/line.h"
 
+int pst_reply_listen(struct pst_loop *loop, const struct pst_server_handler *handler, void *user,
+                     const char *address, struct pst_server **ret_server)
+{
+    const struct pst_server_config config = {
+        .handler = handler,
+        .user = user,
+        .head_max = 32 << 10,
+        .connections_max = 256,
+        .head_timeout = 10 * PST_S,
+        .body_timeout = 10 * PST_S,
+        .idle_timeout = 75 * PST_S,
+        .write_stall = 30 * PST_S,
+        .low_water = 64 << 10,
+    };
+    int rc = pst_server_new(loop, &config, ret_server);
+
+    return rc == PST_OK ? pst_server_listen(*ret_server, address) : rc;
+}
+
 void pst_reply(struct pst_exchange *x, uint16_t status, const char *type, struct pst_slice body)
 {
     const struct pst_header headers[] = {
