@@ -171,18 +171,6 @@ static enum pst_answer_kind kind_of(const struct pst_head *head)
     return PST_ANSWER_OPAQUE;
 }
 
-static void on_head(struct pst_call *call, const struct pst_head *head)
-{
-    struct pst_request *request = request_of(call);
-
-    if (!keep_head(request, head)) {
-        end_attempt(request, PST_END_BAD_FRAMING);
-        return;
-    }
-    request->error_answer = head->status == 429 || head->status >= 500;
-    pst_answer_init(&request->answer, request->route->answer, kind_of(head));
-}
-
 static bool hold(struct pst_request *request, const char *data, size_t len)
 {
     if (request->held_len + len > request->held_size) {
@@ -200,6 +188,50 @@ static bool hold(struct pst_request *request, const char *data, size_t len)
     memcpy(request->held + request->held_len, data, len);
     request->held_len += len;
     return true;
+}
+
+/*
+ * A stream that was begun with comments, and then the replica says that the request is wrong: its own
+ * words become the stream's error event. Another shape, or no JSON: it cannot go on.
+ */
+static bool objects(const struct pst_request *request)
+{
+    return request->committed && request->kept.has_body && request->kept.status >= 400 &&
+           request->kept.status < 500 && request->kept.status != 429 &&
+           request->answer.kind == PST_ANSWER_JSON &&
+           request->route->answer != PST_ANSWER_RESPONSES;
+}
+
+static bool begin_objection(struct pst_request *request)
+{
+    static const char named[] = "event: error\n", data[] = "data: ";
+
+    return (!request->route->anthropic || hold(request, named, sizeof named - 1)) &&
+           hold(request, data, sizeof data - 1);
+}
+
+static bool end_objection(struct pst_request *request)
+{
+    size_t at = request->route->anthropic ? sizeof "event: error\n" - 1 : 0;
+
+    for (; at < request->held_len; at++)
+        if (request->held[at] == '\n' || request->held[at] == '\r')
+            request->held[at] = ' '; /* JSON has none inside its strings */
+    return hold(request, "\n\n", 2);
+}
+
+static void on_head(struct pst_call *call, const struct pst_head *head)
+{
+    struct pst_request *request = request_of(call);
+
+    if (!keep_head(request, head)) {
+        end_attempt(request, PST_END_BAD_FRAMING);
+        return;
+    }
+    pst_answer_init(&request->answer, request->route->answer, kind_of(head));
+    request->error_answer = head->status == 429 || head->status >= 500 || objects(request);
+    if (objects(request) && !begin_objection(request))
+        end_attempt(request, PST_END_RESET);
 }
 
 /* The whole answer is an error: only its beginning can matter, to tell Loading or to be passed on. */
@@ -411,6 +443,10 @@ static enum pst_end judge_error_status(const struct pst_request *request)
 /* A whole message: is it a whole answer? */
 static enum pst_end judge_whole(struct pst_request *request)
 {
+    if (objects(request)) {
+        request->whole = end_objection(request);
+        return request->whole ? PST_END_DONE : PST_END_RESET;
+    }
     if (request->error_answer)
         return judge_error_status(request);
     pst_answer_end(&request->answer);

@@ -192,3 +192,22 @@ def test_admin_takes_no_orders_from_other_origins(gateway, upstream):
     assert gw.admin("POST", "/reload", {"Origin": "null"})[0] == 403
     assert gw.admin("POST", "/reload", {"Origin": "http://" + host})[0] == 200
     assert gw.ask().status == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+def test_an_objection_after_comments_is_the_streams_error(gateway, upstream, path):
+    """The request is wrong, wherever it runs: it is not tried again, and the client reads why."""
+    up = upstream()
+    gw = gateway([up], classes={"medium": {"keepalive": {"after": "100ms", "every": "100ms"}}})
+    why = {"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}}
+    with gw.client() as c:
+        c.request(post(path, chat(stream=True, max_tokens=5)))
+        call = up.take()
+        c.read_head()
+        c.until(b"waiting")
+        call.answer(400, json.dumps(why, indent=1).encode())
+        r = c.read()
+    assert r.clean and [json.loads(e) for e in wire.events(r.body)] == [why]
+    assert (b"event: error\ndata: {" in r.body) == (path == "/v1/messages")
+    assert len(up.calls) == 1
+    assert gw.outcomes() == {("done", "none"): 1}
