@@ -119,8 +119,8 @@ pst_ns pst_fleet_deadline(const struct pst_fleet *fleet);
 /*
  * What the fleet wants done, one at a time, until false: CHECK, DRAINED{replica}, STATE; and the
  * tickets whose replica is taken for dead, as EVICT: the gate closes each attempt and obeys the verdict.
- * EVICT with FAIL may also come for a ticket that was just requeued (no attempt to close): the failure
- * turned out to be its second crash.
+ * EVICT with FAIL may also come for a ticket that was requeued (no attempt to close): its failure turned
+ * out to be its second crash; or no crash, and its tries or the budget had run out.
  */
 struct pst_fleet_order {
     enum { PST_FLEET_ACTION, PST_FLEET_EVICT } kind;

@@ -139,6 +139,7 @@ static void watch(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t
 
     victim->requeued = !ticket->first_seen;
     victim->spent = judgement->spent;
+    victim->sentence = (uint8_t)judgement->reason;
     if (pst_watch_judge(fleet, replica, index)) {
         if (ticket->first_seen)
             return;
@@ -146,9 +147,11 @@ static void watch(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t
             ticket->crashes >= PST_FLEET_CRASHES ? fail(PST_REASON_REPLICA_DIED) : requeue();
         return;
     }
-    victim->requeued = judgement->verdict == PST_VERDICT_REQUEUE;
-    if (victim->requeued)
-        ticket->held_until = pst_watch_deadline(&replica->watch);
+    if (ticket->first_seen)
+        return;
+    *judgement =
+        requeue(); /* even one that must end: a crash would be outside of tries and budget */
+    ticket->held_until = pst_watch_deadline(&replica->watch);
 }
 
 enum pst_verdict pst_fleet_end(struct pst_fleet *fleet, uint32_t ticket_index,

@@ -10,7 +10,7 @@
  * nothing is fine: poll goes on.
  */
 
-/* Its replica is taken for dead; or, if it was requeued already, that was its second crash. */
+/* Its replica is taken for dead; or it was requeued, and its failure is understood by now. */
 static void evict(struct pst_gate *gate, const struct pst_fleet_order *order)
 {
     struct pst_ticket *ticket = &gate->slab.tickets[order->ticket_index];

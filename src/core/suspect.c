@@ -117,8 +117,8 @@ static struct pst_fleet_ticket *alive(const struct pst_fleet *fleet,
     return victim->requeued && ticket != NULL && ticket->serial == victim->serial ? ticket : NULL;
 }
 
-/* The n-th newest victim, if it is of the last second; NULL: there is none. */
-static struct pst_victim *recent(struct pst_fleet *fleet, uint32_t n)
+/* The n-th newest victim, if it failed no earlier than @since; NULL: there is none. */
+static struct pst_victim *recent(struct pst_fleet *fleet, uint32_t n, pst_ns since)
 {
     struct pst_suspects *suspects = &fleet->suspects;
     struct pst_victim *victim;
@@ -127,7 +127,7 @@ static struct pst_victim *recent(struct pst_fleet *fleet, uint32_t n)
         return NULL;
     victim = &suspects->victims[(suspects->victims_next + suspects->victims_max - 1 - n) %
                                 suspects->victims_max];
-    if (victim->serial == 0 || fleet->now - victim->at > WINDOW)
+    if (victim->serial == 0 || victim->at < since)
         return NULL;
     return victim;
 }
@@ -143,10 +143,10 @@ static void blame_victim(struct pst_fleet *fleet, struct pst_replica *replica,
         return;
     }
     blame(fleet, ticket, crash_id);
-    if (victim->spent) { /* a crash is outside the budget */
+    if (victim->spent) /* a crash is outside the budget … */
         pst_retry_refund(&pst_fleet_pool_of(fleet, replica)->retry, fleet->now);
+    if (victim->spent || victim->sentence != PST_REASON_NONE) /* … and no try */
         ticket->tries--;
-    }
     if (victim->index != judging && ticket->crashes >= PST_FLEET_CRASHES)
         condemn(fleet, victim->index);
 }
@@ -154,9 +154,10 @@ static void blame_victim(struct pst_fleet *fleet, struct pst_replica *replica,
 void pst_watch_crash(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t judging)
 {
     uint16_t crash_id = ++fleet->suspects.crash_ids;
+    pst_ns since = pst_sub_sat(fleet->now, WINDOW);
     struct pst_victim *victim;
 
-    for (uint32_t n = 0; (victim = recent(fleet, n)) != NULL; n++) {
+    for (uint32_t n = 0; (victim = recent(fleet, n, since)) != NULL; n++) {
         if (victim->replica == replica->id && !victim->judged)
             blame_victim(fleet, replica, victim, crash_id, judging);
     }
@@ -213,24 +214,32 @@ void pst_watch_dead(struct pst_fleet *fleet, struct pst_replica *replica)
     replica->watch.dead_at = fleet->now;
 }
 
-void pst_watch_alive(struct pst_fleet *fleet, struct pst_replica *replica, pst_ns given_at)
+/* It was no crash: who was held may go, or ends as it would have. */
+static void acquit(struct pst_fleet *fleet, struct pst_replica *replica)
 {
-    struct pst_watch *watch = &replica->watch;
     struct pst_victim *victim;
 
-    if (watch->failed == 0 || given_at < watch->last)
-        return;
-    for (uint32_t n = 0; (victim = recent(fleet, n)) != NULL; n++) {
-        struct pst_fleet_ticket *ticket;
+    for (uint32_t n = 0; (victim = recent(fleet, n, replica->watch.since)) != NULL; n++) {
+        const struct pst_fleet_attempt *attempt = &fleet->attempts[victim->index];
+        struct pst_fleet_ticket *ticket = alive(fleet, victim);
 
         if (victim->replica != replica->id || victim->judged)
             continue;
         victim->judged = true;
-        ticket = alive(fleet, victim);
-        if (ticket != NULL)
-            ticket->held_until = 0;
+        if (ticket == NULL || attempt->evicted)
+            continue;
+        ticket->held_until = 0;
+        if (victim->sentence != PST_REASON_NONE)
+            pst_fleet_say_evict(fleet, victim->index, PST_VERDICT_FAIL,
+                                (enum pst_reason)victim->sentence);
     }
-    *watch = (struct pst_watch){0};
+    replica->watch = (struct pst_watch){0};
+}
+
+void pst_watch_alive(struct pst_fleet *fleet, struct pst_replica *replica, pst_ns given_at)
+{
+    if (replica->watch.failed > 0 && given_at >= replica->watch.last)
+        acquit(fleet, replica);
 }
 
 bool pst_watch_judge(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t judging)
@@ -248,9 +257,8 @@ bool pst_watch_judge(struct pst_fleet *fleet, struct pst_replica *replica, uint3
 
 void pst_watch_time(struct pst_fleet *fleet, struct pst_replica *replica)
 {
-    if (pst_watch_deadline(&replica->watch) > fleet->now)
-        return;
-    replica->watch = (struct pst_watch){0};
+    if (pst_watch_deadline(&replica->watch) <= fleet->now)
+        acquit(fleet, replica);
 }
 
 pst_ns pst_watch_deadline(const struct pst_watch *watch)

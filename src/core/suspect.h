@@ -7,13 +7,14 @@
  * A crash is what the driver calls one, or: all in flight of a replica fail within a second, at least
  * two of them and one by a reset or cut. One alone, or only error events and reused connections, may be
  * a client's doing or a keep-alive time-out; it is a crash only if within a second a connection is
- * refused, a probe fails, or the driver says so. Until that is known - at most a second, and not once the replica
- * shows any sign of life - tickets that failed are held: the poisonous one among them must not reach
- * another replica first; and after a reset or cut the replica gets no new work, which would be blamed.
+ * refused, a probe fails, or the driver says so. Until that is known - at most a second, and not once
+ * the replica shows any sign of life - tickets that failed are held: the poisonous one among them must
+ * not reach another replica first, and one whose tries or budget have run out may be a victim. After a
+ * reset or cut the replica gets no new work, which would be blamed.
  *
- * Guarantee: at most one suspect at a time is on a replica before its first byte; a
- * ticket, or another with the same body within 10 minutes, is given up at its second crash. A suspect
- * that is answered whole is no suspect any more.
+ * Guarantee: at most one suspect at a time is on a replica before its first byte; a ticket, or another
+ * with the same body within 10 minutes, is given up at its second crash. A suspect that is answered
+ * whole is no suspect any more.
  */
 #ifndef PST_CORE_SUSPECT_H
 #define PST_CORE_SUSPECT_H
@@ -38,9 +39,10 @@ struct pst_victim {
     uint64_t body_hash;
     uint32_t index;
     uint16_t replica;
-    bool requeued; /* it waits in its queue, held */
-    bool spent;    /* from the retry budget */
-    bool judged;   /* it was counted, or cleared */
+    bool requeued;    /* it waits in its queue, held */
+    bool spent;       /* from the retry budget */
+    bool judged;      /* it was counted, or cleared */
+    uint8_t sentence; /* enum pst_reason: how it ends if this was no crash; NONE: it goes on */
 };
 
 struct pst_suspect_body {

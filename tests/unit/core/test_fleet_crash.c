@@ -195,6 +195,29 @@ static void a_crash_costs_nothing(void **state)
     world_end(&w);
 }
 
+/* Two die at once, and their failures come mixed: more than the budget holds, and none of them is lost. */
+static void two_crashes_cost_nothing_either(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    w.config.pools[0].slots = 4; /* the budget's floor */
+    world_start(&w);
+    world_up(&w, 3);
+    for (uint32_t t = 0; t < 8; t++)
+        world_put(&w, t, (uint16_t)(t % 2));
+    for (uint32_t t = 0; t < 8; t++)
+        assert_int_equal(world_finish(&w, t, PST_END_RESET), PST_VERDICT_REQUEUE);
+    world_pass(&w, 2 * PST_S);
+    for (uint32_t t = 0; t < 8; t++) {
+        assert_false(w.evicted[t]);
+        assert_int_equal(w.tickets[t].crashes, 1);
+        assert_int_equal(w.tickets[t].tries, 0);
+    }
+    world_end(&w);
+}
+
 /* Whoever was told twice of one crash (the sockets, then the driver) counts it once. */
 static void a_crash_counts_once(void **state)
 {
@@ -462,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_failed_ticket_is_held),
         cmocka_unit_test(a_stale_connection_is_not_held),
         cmocka_unit_test(a_crash_costs_nothing),
+        cmocka_unit_test(two_crashes_cost_nothing_either),
         cmocka_unit_test(a_crash_counts_once),
         cmocka_unit_test(a_suspect_lost_again_stops_its_replica),
         cmocka_unit_test(a_body_counts_once),
