@@ -87,10 +87,15 @@ void pst_ticket_append(struct pst_ticket_list *list, enum pst_chain chain, struc
 
 void pst_ticket_insert(struct pst_ticket_list *list, enum pst_chain chain, struct pst_ticket *t)
 {
-    struct pst_ticket *after = list->head;
+    struct pst_ticket *after = list->head, *before = list->tail;
 
-    while (after != NULL && after->rank < t->rank)
+    /* From both ends: retries belong near the head, many of them failed in the order of their ranks. */
+    while (after != NULL && after->rank < t->rank && before->rank > t->rank) {
         after = after->link[chain].next;
+        before = before->link[chain].prev;
+    }
+    if (after != NULL && after->rank < t->rank)
+        after = before->link[chain].next;
     if (after == NULL) {
         pst_ticket_append(list, chain, t);
         return;
