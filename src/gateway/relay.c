@@ -28,9 +28,7 @@ static struct pst_request *of_stall(struct pst_timer *timer)
 
 void pst_relay_reset(struct pst_request *request)
 {
-    if (request->kept.bytes != request->kept.inline_)
-        free(request->kept.bytes);
-    request->kept.bytes = NULL;
+    pst_kept_head_done(&request->kept);
     request->held_len = 0;
     request->error_answer = request->oversized = request->begun = request->whole = false;
     PST_ASSERT(!request->paused);
@@ -92,85 +90,6 @@ static void end_attempt(struct pst_request *request, enum pst_end kind)
     pst_gateway_event(gateway, &event);
 }
 
-/* Whole seconds; a date is not read (engines send numbers). */
-static uint32_t retry_after_of(const struct pst_head *head)
-{
-    const struct pst_header *header = pst_head_find(head, PST_SLICE("retry-after"));
-    uint64_t seconds = 0;
-
-    if (header == NULL || header->value.len == 0 || header->value.len > 6)
-        return 0;
-    for (size_t i = 0; i < header->value.len; i++) {
-        if (header->value.at[i] < '0' || header->value.at[i] > '9')
-            return 0;
-        seconds = seconds * 10 + (uint64_t)(header->value.at[i] - '0');
-    }
-    return (uint32_t)(seconds * 1000);
-}
-
-/* Names that this hop says itself. */
-static bool is_ours(const struct pst_head *head, struct pst_slice name)
-{
-    return pst_head_is_hop(head, name) || pst_slice_equal_nocase(name, PST_SLICE("date")) ||
-           pst_slice_equal_nocase(name, PST_SLICE("x-request-id")) ||
-           pst_slice_equal_nocase(name, PST_SLICE("server-timing")) ||
-           (head->status >= 500 && pst_slice_equal_nocase(name, PST_SLICE("x-should-retry")));
-}
-
-/* Copies what of the head goes on. False: no memory, or more headers than are kept. */
-static bool keep_head(struct pst_request *request, const struct pst_head *head)
-{
-    struct pst_kept_head *kept = &request->kept;
-    size_t bytes = 0;
-    char *to;
-
-    for (size_t i = 0; i < head->count; i++)
-        bytes += head->headers[i].name.len + head->headers[i].value.len;
-    kept->bytes = bytes <= sizeof kept->inline_ ? kept->inline_ : malloc(bytes);
-    if (kept->bytes == NULL)
-        return false;
-    to = kept->bytes;
-    kept->count = 0;
-    for (size_t i = 0; i < head->count; i++) {
-        struct pst_header from = head->headers[i];
-
-        if (is_ours(head, from.name))
-            continue;
-        if (kept->count == PST_COUNT_OF(kept->headers) - 4) /* room for ours */
-            return false;
-        memcpy(to, from.name.at, from.name.len);
-        kept->headers[kept->count].name = pst_slice(to, from.name.len);
-        to += from.name.len;
-        if (from.value.len != 0)
-            memcpy(to, from.value.at, from.value.len);
-        kept->headers[kept->count].value = pst_slice(to, from.value.len);
-        to += from.value.len;
-        kept->count++;
-    }
-    kept->status = head->status;
-    kept->has_body = head->has_body;
-    kept->content_length = head->content_length;
-    kept->retry_after_ms = retry_after_of(head);
-    kept->until_close = head->has_body && head->content_length == PST_LENGTH_UNKNOWN &&
-                        pst_head_find(head, PST_SLICE("transfer-encoding")) == NULL;
-    return true;
-}
-
-static enum pst_answer_kind kind_of(const struct pst_head *head)
-{
-    static const struct pst_slice events = {"text/event-stream", 17},
-                                  json = {"application/json", 16};
-    const struct pst_header *type = pst_head_find(head, PST_SLICE("content-type"));
-
-    if (type == NULL)
-        return PST_ANSWER_OPAQUE;
-    if (type->value.len >= events.len && strncasecmp(type->value.at, events.at, events.len) == 0)
-        return PST_ANSWER_EVENTS;
-    if (type->value.len >= json.len && strncasecmp(type->value.at, json.at, json.len) == 0)
-        return PST_ANSWER_JSON;
-    return PST_ANSWER_OPAQUE;
-}
-
 static bool hold(struct pst_request *request, const char *data, size_t len)
 {
     if (request->held_len + len > request->held_size) {
@@ -224,11 +143,11 @@ static void on_head(struct pst_call *call, const struct pst_head *head)
 {
     struct pst_request *request = request_of(call);
 
-    if (!keep_head(request, head)) {
+    if (!pst_kept_head_take(&request->kept, head)) {
         end_attempt(request, PST_END_BAD_FRAMING);
         return;
     }
-    pst_answer_init(&request->answer, request->route->answer, kind_of(head));
+    pst_answer_init(&request->answer, request->route->answer, request->kept.kind);
     request->error_answer = head->status == 429 || head->status >= 500 || objects(request);
     if (objects(request) && !begin_objection(request))
         end_attempt(request, PST_END_RESET);

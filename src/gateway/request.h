@@ -18,6 +18,7 @@
 #include "codec/answer.h"
 #include "codec/peek.h"
 #include "core/gate.h"
+#include "gateway/kept_head.h"
 #include "gateway/route.h"
 #include "net/server.h"
 #include "net/upstream.h"
@@ -31,19 +32,6 @@ struct pst_gateway;
 struct pst_name {
     char at[PST_REQUEST_NAME_MAX];
     uint8_t len;
-};
-
-/* The head of an answer, kept until it is released: one allocation when it does not fit inline. */
-struct pst_kept_head {
-    uint16_t status;
-    bool has_body;
-    bool until_close; /* framed by the connection's end alone */
-    uint64_t content_length;
-    uint32_t retry_after_ms;
-    struct pst_header headers[48];
-    size_t count;
-    char *bytes; /* names and values; inline_ or the heap */
-    char inline_[1024];
 };
 
 struct pst_request {
