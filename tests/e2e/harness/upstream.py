@@ -43,6 +43,8 @@ class Call:
     # the answer
 
     def send(self, data):
+        if self.connection.upstream.dead:  # nothing comes from the dead: as if all ended at one moment
+            raise BrokenPipeError
         self.sock.sendall(data)
         return self
 
@@ -164,6 +166,7 @@ class Upstream:
         self.connections = []
         self._waiting = queue.Queue()
         self._lock = threading.Lock()
+        self.dead = False
         self.host = host
         self._bind(port)
         if listen:
@@ -204,11 +207,13 @@ class Upstream:
         self.listener.close()
 
     def listen_again(self):
+        self.dead = False
         self._bind(self.port)
         return self.listen()
 
     def die(self):
         """As kill -9 does: refused from now on, open connections reset."""
+        self.dead = True
         self.stop_listening()
         for c in list(self.connections):
             if c.open:
