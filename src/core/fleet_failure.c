@@ -154,6 +154,17 @@ static void watch(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t
     ticket->held_until = pst_watch_deadline(&replica->watch);
 }
 
+/*
+ * Lost here a moment ago, and now the port refuses: a crash, even if a probe was answered in between by
+ * what was left of the process.
+ */
+static bool lost_and_refused(const struct pst_fleet *fleet, const struct pst_replica *replica,
+                             const struct pst_fleet_ticket *ticket, const struct row *row)
+{
+    return row->effect == EFFECT_NOT_UP && ticket->failed_at > 0 &&
+           ticket->failed_on == replica->id && fleet->now - ticket->failed_at <= PST_WATCH_WINDOW;
+}
+
 enum pst_verdict pst_fleet_end(struct pst_fleet *fleet, uint32_t ticket_index,
                                struct pst_fleet_ticket *ticket, enum pst_end end,
                                uint32_t retry_after_ms, pst_ns now, enum pst_reason *ret_reason)
@@ -183,7 +194,9 @@ enum pst_verdict pst_fleet_end(struct pst_fleet *fleet, uint32_t ticket_index,
     pst_places_free(fleet, replica, ticket_index, 0);
     affect(fleet, replica, attempt, row->effect, retry_after_ms * PST_MS);
     judgement = judge(fleet, pool, ticket, row);
-    if (row->watched != WATCHED_NO)
+    if (lost_and_refused(fleet, replica, ticket, row))
+        watch(fleet, replica, ticket_index, ticket, WATCHED_HARD, &judgement);
+    else if (row->watched != WATCHED_NO)
         watch(fleet, replica, ticket_index, ticket, row->watched, &judgement);
     else if (row->effect == EFFECT_NOT_UP)
         pst_watch_judge(fleet, replica, PST_FLEET_NONE);

@@ -6,7 +6,6 @@
 #include "core/num.h"
 #include "core/fleet_internal.h"
 
-#define WINDOW    PST_S
 #define BODY_KEPT (600 * PST_S)
 
 int pst_suspects_init(struct pst_suspects *suspects, uint32_t tickets_max)
@@ -154,7 +153,7 @@ static void blame_victim(struct pst_fleet *fleet, struct pst_replica *replica,
 void pst_watch_crash(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t judging)
 {
     uint16_t crash_id = ++fleet->suspects.crash_ids;
-    pst_ns since = pst_sub_sat(fleet->now, WINDOW);
+    pst_ns since = pst_sub_sat(fleet->now, PST_WATCH_WINDOW);
     struct pst_victim *victim;
 
     for (uint32_t n = 0; (victim = recent(fleet, n, since)) != NULL; n++) {
@@ -245,7 +244,8 @@ void pst_watch_alive(struct pst_fleet *fleet, struct pst_replica *replica, pst_n
 bool pst_watch_judge(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t judging)
 {
     const struct pst_watch *watch = &replica->watch;
-    bool dead = watch->dead_at != 0 && pst_add_sat(watch->dead_at, WINDOW) >= watch->since;
+    bool dead =
+        watch->dead_at != 0 && pst_add_sat(watch->dead_at, PST_WATCH_WINDOW) >= watch->since;
 
     if (watch->failed == 0 || replica->attempts > 0)
         return false;
@@ -263,5 +263,5 @@ void pst_watch_time(struct pst_fleet *fleet, struct pst_replica *replica)
 
 pst_ns pst_watch_deadline(const struct pst_watch *watch)
 {
-    return watch->failed == 0 ? PST_NEVER : pst_add_sat(watch->since, WINDOW);
+    return watch->failed == 0 ? PST_NEVER : pst_add_sat(watch->since, PST_WATCH_WINDOW);
 }

@@ -23,6 +23,8 @@
 
 struct pst_replica;
 
+#define PST_WATCH_WINDOW PST_S /* failures of one crash lie no further apart */
+
 /* What a replica's failures of the last second amount to. */
 struct pst_watch {
     pst_ns since; /* of the first failure */

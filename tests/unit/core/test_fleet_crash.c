@@ -7,7 +7,7 @@
 /*
  * What is a crash, told by traces on replica 0, whose tickets are 0 .. 3:
  *   n          so many tickets are in flight; t: this one again
- *   r t        ticket t is reset; R: on a reused connection; e: an error event; d: done
+ *   r t        ticket t is reset; R: on a reused connection; c: refused; e: an error event; d: done
  *   f t        the first byte of ticket t
  *   p          a stream's event
  *   + ms       time passes, the probe unanswered
@@ -26,6 +26,7 @@ static const struct row {
     {"one is left", "3 r0 r1", false},
     {"one alone is ambiguous", "1 r0", false},
     {"one lost twice is one", "1 R0 t0 r0", false},
+    {"lost, a last answer, then refused itself", "1 R0 +1 O t0 c0", true},
     {"one alone, then refused", "1 r0 +100 x", true},
     {"refused, then the one alone", "2 x +100 r1 r0", true},
     {"one alone, refused too late", "1 r0 +1001 x", false},
@@ -71,6 +72,8 @@ static void play(struct world *w, const char *trace)
             world_finish(w, number, PST_END_RESET);
         else if (step == 'R')
             world_finish(w, number, PST_END_RESET_REUSED);
+        else if (step == 'c')
+            world_finish(w, number, PST_END_REFUSED);
         else if (step == 'e')
             world_finish(w, number, PST_END_ERROR_EVENT);
         else if (step == 'd')
