@@ -223,6 +223,19 @@ static bool is_fresh_ok(const struct pst_replica *replica)
            (replica->state == PST_REPLICA_READY || !pst_probes_extra(&replica->probes));
 }
 
+/*
+ * Behind a closed port work may still end well; but not once nothing was heard of any of it for `stall`:
+ * engines that are told to end close the port and then wait, without a word, for their clients to leave.
+ */
+static void give_up_the_silent(struct pst_fleet *fleet, struct pst_replica *replica)
+{
+    pst_ns stall = pst_fleet_pool_of(fleet, replica)->config.stall;
+
+    if (replica->attempts > replica->progress.held &&
+        pst_progress_silent(&replica->progress, stall, fleet->now))
+        pst_fleet_evict_all(fleet, replica, PST_EVICTION_STALL);
+}
+
 void pst_lifecycle_answer(struct pst_fleet *fleet, struct pst_replica *replica,
                           enum pst_probe_result result)
 {
@@ -241,9 +254,10 @@ void pst_lifecycle_answer(struct pst_fleet *fleet, struct pst_replica *replica,
 
     pst_lifecycle_unplace(replica);
     pst_probes_back(&replica->probes, fleet->now + pause_of(fleet, replica));
-    if (result == PST_PROBE_LOADING)
+    if (result == PST_PROBE_LOADING) {
         pst_replica_not_up(fleet, replica);
-    else if (kind == PST_PROBE_HEALTH && is_news)
+        give_up_the_silent(fleet, replica);
+    } else if (kind == PST_PROBE_HEALTH && is_news)
         answered_health(fleet, replica, result);
     else if (kind == PST_PROBE_MODEL && is_news)
         answered_model(fleet, replica, result);

@@ -44,10 +44,15 @@ static bool is_audible(const struct pst_progress *progress, uint32_t begun)
     return progress->streamed && begun > progress->held;
 }
 
+bool pst_progress_silent(const struct pst_progress *progress, pst_ns stall, pst_ns now)
+{
+    return pst_sub_sat(now, progress->heard_at) >= stall;
+}
+
 bool pst_progress_stalled(const struct pst_progress *progress, uint32_t begun, pst_ns stall,
                           pst_ns now)
 {
-    return is_audible(progress, begun) && pst_sub_sat(now, progress->heard_at) >= stall;
+    return is_audible(progress, begun) && pst_progress_silent(progress, stall, now);
 }
 
 static pst_ns silent_since(const struct pst_progress *progress)

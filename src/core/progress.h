@@ -36,6 +36,8 @@ void pst_progress_left(struct pst_progress *progress, uint32_t begun);
 
 bool pst_progress_stalled(const struct pst_progress *progress, uint32_t begun, pst_ns stall,
                           pst_ns now);
+/* Not one byte of any answer came for `stall`, whosever fault that is. */
+bool pst_progress_silent(const struct pst_progress *progress, pst_ns stall, pst_ns now);
 /* True once per `stall` of silence with @attempts in flight: ask how it is. */
 bool pst_progress_asks(struct pst_progress *progress, uint32_t attempts, pst_ns stall, pst_ns now);
 pst_ns pst_progress_deadline(const struct pst_progress *progress, uint32_t attempts, uint32_t begun,

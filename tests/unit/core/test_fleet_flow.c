@@ -239,6 +239,25 @@ static void silence_asks(void **state)
     world_end(&w);
 }
 
+/* Told to end, an engine closes its port and may then say nothing until its clients leave. */
+static void silence_behind_a_closed_port(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_start(&w);
+    world_up(&w, 2);
+    world_put(&w, 0, 0);
+    world_live(&w, 58 * PST_S, 3, PST_PROBE_OK, PST_PROBE_OK);
+    world_live(&w, PST_S, 1, PST_PROBE_LOADING, PST_PROBE_OK);
+    assert_false(w.evicted[0]); /* it may still end well */
+    world_live(&w, 12 * PST_S, 1, PST_PROBE_LOADING, PST_PROBE_OK);
+    assert_true(w.evicted[0]);
+    assert_int_equal(w.verdict[0], REQUEUE); /* elsewhere, inside the budget */
+    world_end(&w);
+}
+
 /* A place that the gate closed comes free when the engine has noticed. */
 static void a_closed_place_lags(void **state)
 {
@@ -417,6 +436,7 @@ int main(void)
         cmocka_unit_test(b058_hung_engine),
         cmocka_unit_test(b058_hung_before_any_byte),
         cmocka_unit_test(silence_asks),
+        cmocka_unit_test(silence_behind_a_closed_port),
         cmocka_unit_test(a_closed_place_lags),
         cmocka_unit_test(drain_waits_for_what_runs),
         cmocka_unit_test(drain_ends_at_its_deadline),
