@@ -87,6 +87,14 @@ class Call:
             self.token(f"t{i}")
         return self.stream_end()
 
+    def stream_at_once(self, tokens=3):
+        """A whole stream in one write: what sees its first byte can have all of it."""
+        events = [b"data: " + json.dumps(token(f"t{i}")).encode() + b"\n\n" for i in range(tokens)]
+        body = b"".join(events) + b"data: [DONE]\n\n"
+        self.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%b"
+                  % (len(body), body))
+        return self.done()
+
     # the end
 
     def done(self):
