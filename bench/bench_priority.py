@@ -6,13 +6,16 @@ second can be served and 350 of them are high or medium. Low: max_wait 5 s, reje
 
 import os
 
-from figures import Group, figure, free_port, median, penstock, run_json, wait_port, wait_ready
+from figures import BUILD, Group, figure, free_port, median, penstock, run_json, wait_port, wait_ready
 
 RATES = {"high": 200, "medium": 150, "low": 800}
 REPLICAS, SLOTS, SERVICE_S = 4, 14, 0.1
 CAPACITY = REPLICAS * SLOTS / SERVICE_S
 LOW_BAR = 0.90 * (CAPACITY - RATES["high"] - RATES["medium"])
 WAIT_BARS = {"high": 20, "medium": 50}
+
+# The first adaptive run is recorded, so that tools/check-replay can step it through every build's gate.
+RECORDING = BUILD / "priority.rec"
 
 CLASSES = """\
 classes:
@@ -100,9 +103,14 @@ def adaptive_figures(runs, how):
 def run(quick=False):
     count, seconds, warmup = (1, 15, 5) if quick else (5, 60, 10)
     count = int(os.environ.get("BENCH_RUNS", count))
+    BUILD.mkdir(exist_ok=True)
+    RECORDING.unlink(missing_ok=True)
     figures = []
     for policy in POLICIES:
-        runs = [one_run(policy, seed, seconds, warmup) for seed in range(1, count + 1)]
+        if policy != "adaptive":
+            count = 1  # controls, without bars
+        runs = [one_run(policy, seed, seconds, warmup, RECORDING if policy == "adaptive" and seed == 1 else None)
+                for seed in range(1, count + 1)]
         how = f"median of {count} runs of {seconds} s, first {warmup} s cut"
         if policy == "adaptive":
             figures += adaptive_figures(runs, how)
