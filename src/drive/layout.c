@@ -52,7 +52,8 @@ static const struct kind events[PST_EVENT_COUNT] = {
     [PST_EVENT_PROBE] = {"probe", {E(probe.replica), E(probe.probe), E(probe.result)}},
     [PST_EVENT_SLOTS] = {"slots",
                          {E(slots.replica), E(slots.source), E(slots.slots), E(slots.until)}},
-    [PST_EVENT_PROGRESS] = {"progress", {E(progress.replica), E(progress.held_back), E(progress.tokens)}},
+    [PST_EVENT_PROGRESS] = {"progress",
+                            {E(progress.replica), E(progress.held_back), E(progress.tokens)}},
     [PST_EVENT_DRAIN] = {"drain", {E(drain.replica), E(drain.grace_until), E(drain.until)}},
     [PST_EVENT_UNDRAIN] = {"undrain", {E(undrain.replica)}},
 };
