@@ -5,6 +5,8 @@
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
+#include "codec/decimal.h"
+
 #define TENANT_DEFAULT 0
 
 uint32_t pst_classify_key(uint32_t seed, struct pst_slice text)
@@ -113,18 +115,52 @@ static bool class_of_smg(const struct pst_config *config, struct pst_slice name,
     return true;
 }
 
+/* llm-d's promise of a first token: the lowest class whose aim keeps it, the first where none does. */
+static bool class_of_slo(const struct pst_config *config, struct pst_slice ms, uint8_t *ret_class)
+{
+    struct pst_decimal number;
+    uint8_t c = (uint8_t)(config->gate.classes_count - 1);
+    pst_ns promised;
+
+    if (pst_decimal_read(ms.at, ms.len, &number) != PST_OK ||
+        !pst_decimal_to_scaled(&number, 6, &promised))
+        return false;
+    while (c > 0 && config->gate.classes[c].target > promised)
+        c--;
+    *ret_class = c;
+    return true;
+}
+
+/* What llm-d and the gateway API call the same, where their names are understood. */
+static struct pst_slice compat_value(const struct pst_config *config, const struct pst_head *head,
+                                     struct pst_slice llmd, struct pst_slice gateway)
+{
+    struct pst_slice value = pst_slice(NULL, 0);
+
+    if (config->compat_headers_llmd)
+        value = value_of(head, llmd);
+    if (value.len == 0 && config->compat_headers_gateway)
+        value = value_of(head, gateway);
+    return value;
+}
+
 static void read_priority(const struct pst_config *config, const struct pst_head *head,
                           struct pst_claim *claim)
 {
     struct pst_slice name = VALUE_OF(head, "x-priority");
 
-    if (name.len == 0 && config->compat_headers_llmd)
-        name = VALUE_OF(head, "x-llm-d-inference-objective");
-    if (name.len == 0 && config->compat_headers_gateway)
-        name = VALUE_OF(head, "x-gateway-inference-objective");
+    if (name.len == 0)
+        name = compat_value(config, head, PST_SLICE("x-llm-d-inference-objective"),
+                            PST_SLICE("x-gateway-inference-objective"));
     claim->claimed = name;
     if (name.len != 0) {
         claim->labelled = class_named(config, name, &claim->class_);
+        return;
+    }
+    if (config->compat_headers_llmd)
+        claim->claimed = VALUE_OF(head, "x-llm-d-slo-ttft-ms");
+    if (claim->claimed.len != 0) {
+        claim->labelled = class_of_slo(config, claim->claimed, &claim->class_);
         return;
     }
     if (!config->compat_headers_smg)
@@ -154,16 +190,14 @@ static void read_type(const struct pst_config *config, const struct pst_head *he
 static void read_compat(const struct pst_config *config, const struct pst_head *head,
                         struct pst_claim *claim)
 {
-    struct pst_slice fairness = pst_slice(NULL, 0), ttl = pst_slice(NULL, 0);
+    struct pst_slice fairness, ttl;
     char text[32];
     pst_ns ns;
 
-    if (config->compat_headers_llmd) {
-        fairness = VALUE_OF(head, "x-llm-d-inference-fairness-id");
-        ttl = VALUE_OF(head, "x-llm-d-inference-ttl");
-    }
-    if (fairness.len == 0 && config->compat_headers_gateway)
-        fairness = VALUE_OF(head, "x-gateway-inference-fairness-id");
+    fairness = compat_value(config, head, PST_SLICE("x-llm-d-inference-fairness-id"),
+                            PST_SLICE("x-gateway-inference-fairness-id"));
+    ttl = compat_value(config, head, PST_SLICE("x-llm-d-inference-ttl"),
+                       PST_SLICE("x-gateway-inference-ttl"));
     if (fairness.len != 0 && claim->authenticated)
         claim->flow_key = pst_classify_key(1, fairness);
     if (ttl.len == 0 || ttl.len >= sizeof text)

@@ -162,6 +162,48 @@ static const struct row rows[] = {
      false,
      1,
      true},
+    {"a first token within 10 s: low aims at that",
+     "127.0.0.1",
+     {"x-llm-d-slo-ttft-ms", "10000"},
+     false,
+     false,
+     2,
+     true},
+    {"within 9,999 ms: low does not",
+     "127.0.0.1",
+     {"x-llm-d-slo-ttft-ms", "9999"},
+     false,
+     false,
+     1,
+     true},
+    {"sooner than any aim: the first class, clamped",
+     "127.0.0.1",
+     {"x-llm-d-slo-ttft-ms", "1"},
+     false,
+     false,
+     1,
+     true},
+    {"no number of milliseconds is no label",
+     "127.0.0.1",
+     {"x-llm-d-slo-ttft-ms", "soon"},
+     false,
+     false,
+     1,
+     false},
+    {"a priority before a promise",
+     "127.0.0.1",
+     {"x-llm-d-slo-ttft-ms", "1", "x-priority", "low"},
+     false,
+     false,
+     2,
+     true},
+    {"the gateway API's name for it",
+     "127.0.0.1",
+     {"x-gateway-inference-objective", "low"},
+     false,
+     false,
+     2,
+     true},
     {"SMG's bulk is the last class",
      "127.0.0.1",
      {"x-smg-priority", "bulk"},
@@ -212,11 +254,35 @@ static void test_auth_required(void **state)
     config->auth_required = false;
 }
 
+static void test_ttl_under_others_names(void **state)
+{
+    static const struct {
+        const char *name, *value;
+        uint32_t ttl_ms;
+    } asked[] = {
+        {"x-llm-d-inference-ttl", "300ms", 300},
+        {"x-gateway-inference-ttl", "2s", 2000},
+        {"x-gateway-inference-ttl", "2", 0}, /* without a unit it says nothing */
+    };
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+
+    (void)state;
+    for (size_t i = 0; i < PST_COUNT_OF(asked); i++) {
+        struct pst_header header = {pst_slice_of(asked[i].name), pst_slice_of(asked[i].value)};
+        struct pst_head head = {.headers = &header, .count = 1};
+        struct pst_claim claim;
+
+        assert_true(pst_classify(config, &head, false, (const void *)&v4, &claim));
+        assert_int_equal(claim.ttl_ms, asked[i].ttl_ms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_classify),
         cmocka_unit_test(test_auth_required),
+        cmocka_unit_test(test_ttl_under_others_names),
     };
 
     return cmocka_run_group_tests(tests, read_config, free_config);
