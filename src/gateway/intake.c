@@ -216,7 +216,7 @@ static bool take_claim(struct pst_request *request, const struct pst_head *head)
     struct pst_claim claim;
 
     if (!pst_classify(config, head, anthropic, pst_exchange_peer(request->exchange), &claim)) {
-        refuse_early(request, "unauthorized",
+        refuse_early(request, "invalid_api_key",
                      (struct pst_refusal){.status = 401,
                                           .type = "authentication_error",
                                           .code = "invalid_api_key",

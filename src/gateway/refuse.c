@@ -75,6 +75,7 @@ static void put_error(struct pst_writer *text, bool anthropic, const struct pst_
                              : refusal->status == 401 ? PST_SLICE("authentication_error")
                              : refusal->status == 404 ? PST_SLICE("not_found_error")
                              : refusal->status == 413 ? PST_SLICE("request_too_large")
+                             : refusal->status == 529 ? PST_SLICE("overloaded_error")
                              : refusal->status >= 500 ? PST_SLICE("api_error")
                                                       : PST_SLICE("invalid_request_error"));
         PST_WRITER_PUT(text, "\",\"message\":\"");
@@ -108,8 +109,6 @@ const char *pst_refuse_code(uint16_t status)
         return "body_too_large";
     case 431:
         return "headers_too_large";
-    case 503:
-        return "too_many_connections";
     default:
         return "bad_request";
     }

@@ -432,7 +432,10 @@ def test_overload_status(gateway, upstream, status):
         running = up.take()
         b.request(post())
         gw.wait_queued(1)
-        assert gw.ask().status == status
+        openai_error(gw.ask(), status)
+        anthropic = gw.ask("/v1/messages", chat())
+        anthropic_error(anthropic, status)
+        assert anthropic.json["error"]["type"] == {503: "api_error", 529: "overloaded_error"}[status]
         running.answer()
         up.take().answer()
         a.read()
