@@ -253,7 +253,13 @@ static const struct pst_field file_rows[] = {
      .section = &compat_section,
      .max = 3,
      .fallback_note = "none",
-     .doc = "Other gateways' request headers that are understood."},
+     .doc =
+         "Other gateways' request headers that are understood: llm-d's "
+         "`x-llm-d-inference-objective` (a class), `x-llm-d-slo-ttft-ms` (the lowest class whose "
+         "`target` is no longer), `x-llm-d-inference-fairness-id` (divides the flow of a tenant "
+         "with "
+         "a key) and `x-llm-d-inference-ttl` (a duration); the gateway API's "
+         "`x-gateway-inference-objective`, `-fairness-id` and `-ttl`; SMG's `x-smg-priority`."},
     {.key = "compat_metrics",
      .kind = PST_FIELD_SWITCH,
      FILE_AT(compat_metrics),

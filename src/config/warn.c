@@ -131,11 +131,14 @@ static void warn_pool(const struct warner *w, const struct pst_draft_pool *p)
     warn_pool_front(w, p);
 }
 
-static void warn_tenants(const struct warner *w)
+static void warn_access(const struct warner *w)
 {
     const struct pst_config *c = w->config;
     const struct pst_tree_node *root = w->draft->root;
 
+    if (c->drain_token != NULL && c->admin_token == NULL)
+        WARN(w, pst_tree_at(root, "drain_token"),
+             "drain_token: without `admin_token` the admin listener asks for no token at all");
     if (c->tenants_count > 1 && !c->auth_required && c->tenants[0].max_class == 0 &&
         c->gate.classes_count > 1)
         WARN(w, pst_tree_at(root, "tenants"),
@@ -169,6 +172,6 @@ void pst_draft_warn(const struct pst_draft *draft, struct pst_problems *problems
         warn_class(&w, &classes[i], i);
     for (size_t i = 0; i < draft->pools.count; i++)
         warn_pool(&w, &pools[i]);
-    warn_tenants(&w);
+    warn_access(&w);
     warn_front(&w);
 }

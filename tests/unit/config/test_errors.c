@@ -152,6 +152,7 @@ static const struct row rows[] = {
     {"uvicorn", POOL "    upstream_idle_timeout: 5s\n", W, 6, 28, "after 5s"},
     {"no replicas", "pools:\n  - {name: a, models: [m], slots: 1, replicas: {static: []}}\n", W, 2, 48, "no replicas"},
     {"everyone is trusted", POOL "trusted_peers: [0.0.0.0/0]\n", W, 6, 16, "everyone"},
+    {"a drain token alone", POOL "drain_token: {env: PATH}\n", W, 6, 14, "no token at all"},
     {"unlisted keys ask for the top", POOL "tenants: [{name: a, key_sha256: " KEY "}]\n", W, 6, 10, "give tenant `default` a max_class"},
 };
 /* clang-format on */
