@@ -130,6 +130,16 @@ int pst_trace_header(struct pst_trace_format *format, const char *line, size_t l
     return PST_OK;
 }
 
+bool pst_trace_has_times(const struct pst_trace_format *format)
+{
+    return has_field(format, FIELD_ARRIVAL_US); /* in whichever unit */
+}
+
+bool pst_trace_has_clients(const struct pst_trace_format *format)
+{
+    return has_field(format, FIELD_CLIENT);
+}
+
 static int read_scaled(const struct cursor *cursor, int32_t power, uint64_t *ret_value,
                        const char **ret_why)
 {

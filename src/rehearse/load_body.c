@@ -87,6 +87,8 @@ static void add_head(struct pst_text *head, const struct pst_load_run *run,
                      const struct pst_load_traffic *traffic, const struct pst_load_request *request,
                      size_t length)
 {
+    const char *key = traffic->tenant[0] != '\0' ? traffic->tenant : request->arrival.key;
+
     pst_text_print(head,
                    "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
                    "Content-Length: %zu\r\nX-Request-Id: load-%llu-%llu\r\n",
@@ -94,8 +96,8 @@ static void add_head(struct pst_text *head, const struct pst_load_run *run,
                    (unsigned long long)run->config.seed, (unsigned long long)request->number);
     add_header(head, "X-Priority", traffic->class_);
     add_header(head, "X-Request-Type", traffic->type);
-    if (traffic->tenant[0] != '\0')
-        pst_text_print(head, "Authorization: Bearer %s\r\n", traffic->tenant);
+    if (key[0] != '\0')
+        pst_text_print(head, "Authorization: Bearer %s\r\n", key);
     if (request->tries > 0)
         pst_text_print(head, "x-stainless-retry-count: %u\r\n", request->tries);
     pst_text_put(head, "\r\n");

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/trace.h"
 #include "core/heap.h"
 #include "core/num.h"
 
@@ -38,7 +37,17 @@ static uint32_t draw_count(const struct pst_law *law, struct pst_prng *prng)
     return (uint32_t)pst_min_u64(pst_law_draw(law, prng, 0, 0), UINT32_C(1) << 24);
 }
 
-/* `row`: NULL without a trace. Lengths the mix gives go before the trace's. */
+/* A tenant of the trace is known by its name, a client by its number. */
+static void say_who(const struct pst_load_plan *plan, const struct pst_trace_row *row,
+                    struct pst_load_arrival *arrival)
+{
+    if (row->tenant[0] != '\0')
+        memcpy(arrival->key, row->tenant, sizeof arrival->key);
+    else if (pst_trace_has_clients(&plan->format))
+        (void)snprintf(arrival->key, sizeof arrival->key, "client-%u", row->client);
+}
+
+/* `row`: NULL without a trace. Lengths and keys the mix gives go before the trace's. */
 static void make_arrival(struct pst_load_plan *plan, uint32_t index, pst_ns at,
                          const struct pst_trace_row *row, struct pst_load_arrival *ret_arrival)
 {
@@ -58,6 +67,8 @@ static void make_arrival(struct pst_load_plan *plan, uint32_t index, pst_ns at,
         .prompt_tokens = prompt == 0 ? 1 : prompt,
         .output_tokens = output,
     };
+    if (row != NULL && traffic->tenant[0] == '\0')
+        say_who(plan, row, ret_arrival);
 }
 
 static bool next_by_law(struct pst_load_plan *plan, struct pst_load_arrival *ret_arrival)
@@ -203,10 +214,17 @@ static int open_trace(struct pst_load_plan *plan, const char *path, const char *
     *ret_why = "there is no header line";
     if (len <= 0 || pst_trace_header(&plan->format, plan->line, (size_t)len, ret_why) != PST_OK)
         return PST_E_SYNTAX;
+    *ret_why = "a column arrival_us, arrival_ms or t_s is missing";
+    if (!pst_trace_has_times(&plan->format))
+        return PST_E_SYNTAX;
     plan->line[len] = '\0';
     plan->rates = strstr(plan->line, "rate_per_s") != NULL;
     if (!plan->rates)
         return PST_OK;
+    *ret_why =
+        "rates of single clients are not followed: a table has their sum, t_s and rate_per_s";
+    if (pst_trace_has_clients(&plan->format))
+        return PST_E_SYNTAX;
     *ret_why = "a table of rates needs two rows at least";
     if (!read_row(plan, &plan->row) || !read_row(plan, &plan->row_after) ||
         plan->row_after.arrival <= plan->row.arrival)

@@ -10,13 +10,15 @@
 #ifndef PST_REHEARSE_LOAD_PLAN_H
 #define PST_REHEARSE_LOAD_PLAN_H
 
+#include "codec/trace.h"
 #include "rehearse/load_mix.h"
 
 struct pst_load_arrival {
     pst_ns at; /* since the start */
     uint32_t traffic;
-    uint32_t prompt_tokens; /* >= 1 */
-    uint32_t output_tokens; /* 0: not said to the server */
+    uint32_t prompt_tokens;       /* >= 1 */
+    uint32_t output_tokens;       /* 0: not said to the server */
+    char key[PST_TRACE_NAME_MAX]; /* of whom the trace says it is; "": nobody, or the mix says it */
 };
 
 struct pst_load_plan;

@@ -189,6 +189,40 @@ static void recorded_traces_are_followed(void **state)
     }
 }
 
+/* The key of each arrival of a mix `class=a`, and `class=b,tenant=own`, which go by their own. */
+static void rows_say_whose_they_are(void **state)
+{
+    static const struct {
+        const char *promise, *trace, *keys;
+    } whose[] = {
+        {"a client is its number, 0 too", "arrival_ms,client,class\n0,0,a\n1,23,a\n",
+         "client-0 client-23 "},
+        {"a tenant is its name", "arrival_ms,tenant,client,class\n0,acme,4,a\n1,,4,a\n",
+         "acme client-4 "},
+        {"the mix goes before", "arrival_ms,tenant,class\n0,acme,b\n1,acme,a\n", " acme "},
+        {"nobody is said", "arrival_ms,class\n0,a\n", " "},
+    };
+    struct pst_load_traffic mix[] = {mix_of("class=a"), mix_of("class=b,tenant=own")};
+
+    (void)state;
+    for (size_t i = 0; i < PST_COUNT_OF(whose); i++) {
+        struct pst_load_plan *plan = plan_of(mix, 2, write_trace(whose[i].trace), 1, 1);
+        struct pst_load_arrival a;
+        char keys[128] = "";
+        uint64_t line;
+
+        while (pst_load_plan_next(plan, &a)) {
+            size_t len = strlen(keys);
+
+            (void)snprintf(keys + len, sizeof keys - len, "%s ", a.key);
+        }
+        assert_null(pst_load_plan_error(plan, &line));
+        if (strcmp(keys, whose[i].keys) != 0)
+            fail_msg("%s: '%s'", whose[i].promise, keys);
+        pst_load_plan_free(plan);
+    }
+}
+
 static void a_wrong_line_ends_the_plan_and_is_named(void **state)
 {
     struct pst_load_traffic mix = mix_of("class=a");
@@ -243,6 +277,15 @@ static void what_cannot_be_planned_is_refused(void **state)
     assert_int_equal(pst_load_plan_new(&mix, 1, write_trace(""), 1, 1, &plan, &why), PST_E_SYNTAX);
     assert_int_equal(pst_load_plan_new(&mix, 1, write_trace("a,b\n"), 1, 1, &plan, &why),
                      PST_E_SYNTAX);
+    assert_int_equal(pst_load_plan_new(&mix, 1, write_trace("prompt_tokens,output_tokens\n1,1\n"),
+                                       1, 1, &plan, &why),
+                     PST_E_SYNTAX);
+    assert_non_null(strstr(why, "arrival_us"));
+    assert_int_equal(pst_load_plan_new(&mix, 1,
+                                       write_trace("client,t_s,rate_per_s\n0,0,1\n0,9,1\n"), 1, 1,
+                                       &plan, &why),
+                     PST_E_SYNTAX);
+    assert_non_null(strstr(why, "single clients"));
     assert_null(plan);
 }
 
@@ -266,6 +309,7 @@ int main(void)
         cmocka_unit_test(rates_and_spreads_are_as_asked),
         cmocka_unit_test(one_seed_is_one_plan),
         cmocka_unit_test(recorded_traces_are_followed),
+        cmocka_unit_test(rows_say_whose_they_are),
         cmocka_unit_test(a_wrong_line_ends_the_plan_and_is_named),
         cmocka_unit_test(a_table_of_rates_is_a_rising_and_falling_stream),
         cmocka_unit_test(what_cannot_be_planned_is_refused),
