@@ -1,4 +1,4 @@
-/* Shared helpers for the perf anchors. Scratch measurement code, Linux only. */
+/* common.h - clocks, sockets and CPU counters that the measuring programs share. Linux only. */
 #ifndef COMMON_H
 #define COMMON_H
 #ifndef _GNU_SOURCE
