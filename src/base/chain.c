@@ -127,6 +127,7 @@ static int split(struct pst_chain *chain, uint64_t at, struct pst_chain_segment 
         segment = segment->next;
     }
     if (at > 0) {
+        PST_ASSERT(segment != NULL);
         tail = segment_new(0);
         if (tail == NULL)
             return PST_E_NOMEM;

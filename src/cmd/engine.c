@@ -135,32 +135,32 @@ static void caught(void *user, int signal)
     pst_engine_server_terminate(((struct program *)user)->server);
 }
 
-static int serve(struct pst_engine_server_config *config)
+static int serve(struct pst_engine_server_config config)
 {
     static const int signals[] = {SIGTERM, SIGINT};
-    struct program program = {.listen = config->listen};
+    struct program program = {.listen = config.listen};
     int code = PST_EXIT_FAILED, rc;
 
-    config->listening = say_listening;
-    config->ended = stop;
-    config->user = &program;
+    config.listening = say_listening;
+    config.ended = stop;
+    config.user = &program;
     pst_fd_limit_raise();
     pst_fd_ignore_sigpipe();
     if (pst_loop_new(&program.loop) != PST_OK) {
         fprintf(stderr, "penstock engine: no event loop: %m\n");
         return PST_EXIT_FAILED;
     }
-    rc = pst_engine_server_new(program.loop, config, &program.server);
+    rc = pst_engine_server_new(program.loop, &config, &program.server);
     if (rc == PST_E_INVALID) {
         fprintf(stderr,
                 "penstock engine: --listen wants a loopback address and a port, --speed more "
                 "than 0, and token mode an iteration that takes time\n");
         code = PST_EXIT_USAGE;
     } else if (rc != PST_OK) {
-        fprintf(stderr, "penstock engine: %s: %m\n", config->listen);
+        fprintf(stderr, "penstock engine: %s: %m\n", config.listen);
     } else if (pst_loop_signals(program.loop, signals, PST_COUNT_OF(signals), caught, &program) ==
                PST_OK) {
-        if (config->cold_start > 0) {
+        if (config.cold_start > 0) {
             printf("loading, then on port %u\n", pst_engine_server_port(program.server));
             fflush(stdout);
         }
@@ -262,5 +262,5 @@ int pst_cmd_engine(int argc, char **argv)
         a.models.items[a.models.count++] = "model";
     if (!make_config(&a, &config))
         return PST_EXIT_USAGE;
-    return serve(&config);
+    return serve(config);
 }

@@ -188,21 +188,21 @@ static int report(const struct program *p, const char *json)
     return completed == 0 ? PST_EXIT_FAILED : code;
 }
 
-static int run(const struct arguments *a, struct pst_load_config *config)
+static int run(const struct arguments *a, struct pst_load_config config)
 {
     static const int signals[] = {SIGINT, SIGTERM};
     struct program p = {.terminal = !a->quiet && isatty(STDERR_FILENO)};
     int code = PST_EXIT_FAILED;
 
-    config->ended = ended;
-    config->user = &p;
+    config.ended = ended;
+    config.user = &p;
     pst_fd_limit_raise();
     pst_fd_ignore_sigpipe();
     if (pst_loop_new(&p.loop) != PST_OK) {
         fprintf(stderr, "penstock load: no event loop: %m\n");
         return PST_EXIT_FAILED;
     }
-    if (pst_load_run_new(p.loop, config, &p.run) != PST_OK) {
+    if (pst_load_run_new(p.loop, &config, &p.run) != PST_OK) {
         fprintf(stderr, "penstock load: %s: there is no such host, or no memory\n", a->url);
     } else if (pst_loop_signals(p.loop, signals, PST_COUNT_OF(signals), caught, &p) == PST_OK) {
         p.timer.fire = show_progress;
@@ -222,14 +222,14 @@ static int with_record(const struct arguments *a, struct pst_load_config *config
     int code;
 
     if (a->record == NULL)
-        return run(a, config);
+        return run(a, *config);
     config->record = fopen(a->record, "we");
     if (config->record == NULL) {
         fprintf(stderr, "penstock load: %s: %m\n", a->record);
         return PST_EXIT_FAILED;
     }
     setvbuf(config->record, NULL, _IOFBF, (size_t)1 << 20);
-    code = run(a, config);
+    code = run(a, *config);
     if (fclose(config->record) != 0) {
         fprintf(stderr, "penstock load: %s: %m\n", a->record);
         return PST_EXIT_FAILED;

@@ -177,7 +177,7 @@ static void resolve_auth(struct pst_resolver *r, struct pst_draft_pool *pool)
     if (value == NULL)
         return;
     memcpy(value, scheme, scheme_len);
-    memcpy(value + scheme_len, secret, strlen(secret));
+    memcpy(value + scheme_len, secret, strlen(secret) + 1);
     pool->own.upstream_auth = value;
 }
 

@@ -230,7 +230,7 @@ int pst_http1_head(struct pst_http1 *http, const char *bytes, size_t len, size_t
 
     PST_ASSERT(http->state == PST_HTTP1_HEAD);
     if (http->response &&
-        memcmp(bytes, version, len < sizeof version - 1 ? len : sizeof version - 1))
+        memcmp(bytes, version, len < sizeof version - 1 ? len : sizeof version - 1) != 0)
         return fail(ret_error, 400, "not HTTP/1"); /* known at once: its head may never end */
     if (!http->response && len > 0 && bytes[0] == '\r') {
         if (len == 1)

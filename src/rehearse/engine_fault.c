@@ -139,6 +139,7 @@ int pst_engine_fault_set(struct pst_engine_faults *faults, const char *text, con
     if (table[fault].argument == MARK) {
         size_t len = (size_t)(end - argument - 1);
 
+        PST_ASSERT(argument != NULL);
         memcpy(faults->mark, argument + 1, len);
         faults->mark[len] = '\0';
     }

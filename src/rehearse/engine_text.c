@@ -88,10 +88,10 @@ void pst_engine_text_words(uint32_t from, uint32_t count, struct pst_text *text)
 static void add_usage(const struct pst_engine_answer *answer, struct pst_text *text)
 {
     uint64_t output = (uint64_t)answer->output_tokens * answer->sequences;
+    uint64_t total = answer->prompt_tokens + output;
 
     pst_text_print(text, "{\"prompt_tokens\":%u,\"completion_tokens\":%llu,\"total_tokens\":%llu}",
-                   answer->prompt_tokens, (unsigned long long)output,
-                   (unsigned long long)(answer->prompt_tokens + output));
+                   answer->prompt_tokens, (unsigned long long)output, (unsigned long long)total);
 }
 
 static void add_head(const struct pst_engine_answer *answer, const char *object,
