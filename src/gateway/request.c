@@ -184,6 +184,8 @@ void pst_request_conclude(struct pst_request *request, const struct pst_gate_act
     record->tokens_estimated = action->u.finish.tokens_estimated;
     record->outcome = (uint8_t)outcome;
     record->reason = (uint8_t)reason;
+    if (record->refusal == NULL && request->gateway->config->pools_count == 1)
+        record->pool = 0;        /* the head was judged for it, whatever the body would have said */
     if (record->refusal != NULL) /* refused by us while it had a ticket */
         record->outcome = PST_OUTCOME_REFUSED;
     answer_client(request, reason, action->u.finish.retry_after_ms);

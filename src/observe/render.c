@@ -248,8 +248,11 @@ void pst_render_metrics(const struct pst_view *view, struct pst_prometheus_page 
 void pst_render_document(FILE *out)
 {
     for (size_t i = 0; i < PST_COUNT_OF(aliases); i++)
-        fprintf(out, "* `%s` (`%s`, `%s`): `penstock_%s`\n", aliases[i].name, aliases[i].pool,
-                aliases[i].class_, pst_metric_rows[aliases[i].metric].name);
+        fprintf(out, "* `%s` (`%s`, `%s`%s): `penstock_%s`\n", aliases[i].name, aliases[i].pool,
+                aliases[i].class_,
+                (pst_metric_rows[aliases[i].metric].labels & PST_LABEL_LENGTH) != 0 ? ", `length`"
+                                                                                    : "",
+                pst_metric_rows[aliases[i].metric].name);
     fprintf(out, "* `%s` (`inference_pool`): slots in use by slots of ready replicas\n",
             SATURATION);
 }

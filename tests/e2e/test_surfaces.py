@@ -420,6 +420,7 @@ def test_refusal_headers(gateway, upstream):
         up.take().answer()
         assert a.read().status == b.read().status == 200
     assert gw.outcomes() == {("refused", "queue_full"): 1, ("done", "none"): 2}
+    assert gw.metrics().sum("requests_total", pool="chat", outcome="refused") == 1  # by its head alone
 
 
 @pytest.mark.parametrize("status", [503, 529])
