@@ -156,6 +156,7 @@ const char *pst_config_needs_restart(const struct pst_config *now, const struct 
         {"pools", pools_differ(now, next)},
         {"limits.tickets", now->gate.tickets_max != next->gate.tickets_max},
         {"limits.flows", now->gate.flows_max != next->gate.flows_max},
+        {"limits.head", now->head_max != next->head_max},
         {"limits.connections", now->connections_max != next->connections_max},
         {"access_log", differ(now->access_log, next->access_log)},
         {"record", differ(now->record, next->record)},

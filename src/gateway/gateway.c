@@ -115,6 +115,14 @@ static uint32_t connections_max(const struct pst_config *config)
     return (uint32_t)room;
 }
 
+static void take_timeouts(const struct pst_config *config, struct pst_server_config *server)
+{
+    server->head_timeout = config->head_timeout;
+    server->body_timeout = config->body_timeout;
+    server->idle_timeout = config->idle_timeout;
+    server->write_stall = config->write_stall;
+}
+
 static int listen_here(struct pst_gateway *gateway)
 {
     const struct pst_config *config = gateway->config;
@@ -123,16 +131,14 @@ static int listen_here(struct pst_gateway *gateway)
         .user = gateway,
         .head_max = config->head_max,
         .connections_max = connections_max(config),
-        .head_timeout = config->head_timeout,
-        .body_timeout = config->body_timeout,
-        .idle_timeout = config->idle_timeout,
-        .write_stall = config->write_stall,
         .low_water = PST_GATEWAY_LOW_WATER,
         .refused = server_refused,
         .error_body = pst_refuse_body,
     };
-    int rc = pst_server_new(gateway->loop, &server, &gateway->server);
+    int rc;
 
+    take_timeouts(config, &server);
+    rc = pst_server_new(gateway->loop, &server, &gateway->server);
     return rc == PST_OK ? pst_server_listen(gateway->server, config->listen) : rc;
 }
 
@@ -201,6 +207,7 @@ void pst_gateway_free(struct pst_gateway *gateway)
 
 int pst_gateway_reload(struct pst_gateway *gateway, const struct pst_config *config)
 {
+    struct pst_server_config timeouts = {.handler = NULL};
     struct pst_catalog catalog;
     int rc = pst_catalog_build(config, &catalog);
 
@@ -209,6 +216,8 @@ int pst_gateway_reload(struct pst_gateway *gateway, const struct pst_config *con
     pst_catalog_done(&gateway->catalog);
     gateway->catalog = catalog;
     gateway->config = config;
+    take_timeouts(config, &timeouts);
+    pst_server_retime(gateway->server, &timeouts);
     rc = register_names(gateway);
     return rc == PST_OK ? pst_replicas_apply(gateway) : rc;
 }

@@ -76,6 +76,7 @@ static int add(struct pst_gateway *gateway, uint16_t pool_index, const struct ps
         release_later(&replica->free_later);
     }
     if (replica->upstream != NULL) {
+        pst_upstream_retime(replica->upstream, config.connect_timeout, config.idle_timeout);
         if (replica->leaving) { /* it came back before it had gone */
             struct pst_gate_event event = {.kind = PST_EVENT_UNDRAIN, .u.undrain.replica = index};
 

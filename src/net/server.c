@@ -187,6 +187,14 @@ static void close_listeners(struct pst_server *server)
         pst_listener_close(listener);
 }
 
+void pst_server_retime(struct pst_server *server, const struct pst_server_config *config)
+{
+    server->config.head_timeout = config->head_timeout;
+    server->config.body_timeout = config->body_timeout;
+    server->config.idle_timeout = config->idle_timeout;
+    server->config.write_stall = config->write_stall;
+}
+
 void pst_server_drain(struct pst_server *server)
 {
     struct pst_exchange *x, *next;

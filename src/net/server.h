@@ -71,6 +71,8 @@ int pst_server_new(struct pst_loop *loop, const struct pst_server_config *config
                    struct pst_server **ret_server);
 int pst_server_listen(struct pst_server *server, const char *address);
 uint16_t pst_server_port(const struct pst_server *server); /* of the first listener */
+/* The time-outs of `config`, for whatever connections do next; nothing else of it. */
+void pst_server_retime(struct pst_server *server, const struct pst_server_config *config);
 /* Stops accepting; idle connections close, busy ones after their response (Connection: close). */
 void pst_server_drain(struct pst_server *server);
 /* From now on responses carry Connection: close (still accepting). */

@@ -132,6 +132,13 @@ void pst_upstream_free(struct pst_upstream *upstream)
     free(upstream);
 }
 
+void pst_upstream_retime(struct pst_upstream *upstream, pst_ns connect_timeout, pst_ns idle_timeout)
+{
+    upstream->config.connect_timeout = connect_timeout;
+    upstream->config.idle_timeout = idle_timeout;
+    watch(upstream);
+}
+
 const char *pst_upstream_authority(const struct pst_upstream *upstream)
 {
     return upstream->authority;

@@ -53,6 +53,9 @@ int pst_upstream_new(struct pst_loop *loop, const struct pst_upstream_config *co
                      struct pst_upstream **ret_upstream);
 /* Open calls end with RESET; then everything is freed. */
 void pst_upstream_free(struct pst_upstream *upstream);
+/* Other time-outs, for connections that are there too. */
+void pst_upstream_retime(struct pst_upstream *upstream, pst_ns connect_timeout,
+                         pst_ns idle_timeout);
 /* "10.0.0.1:8000", "[::1]:8000": for the Host header. */
 const char *pst_upstream_authority(const struct pst_upstream *upstream);
 

@@ -152,6 +152,21 @@ def test_reload_applies_replicas_tenants_and_limits(gateway, upstream):
     assert gw.ask(body=b"x" * (2 << 20), headers=[("Authorization", "Bearer k")]).status == 413
 
 
+def test_reload_applies_timeouts(gateway, upstream):
+    """Towards clients on the next request of a connection, towards replicas at once."""
+    up = upstream(ok)
+    gw = gateway([up], timeouts={"body": "1h"}, pool_keys={"upstream_idle_timeout": "1h"})
+    with gw.client() as c:
+        assert c.ask().status == 200
+        assert up.open_connections() >= 1
+        keys = changed(gw, timeouts={"body": "200ms"})
+        keys["pools"][0]["upstream_idle_timeout"] = "1ms"
+        gw.reload(keys)
+        eventually(lambda: up.open_connections() == 0, "the idle connection's end")
+        c.request(wire.head("POST", "/v1/chat/completions", [("Content-Length", "10")]) + b"{")
+        assert c.read().status == 408
+
+
 def test_reload_by_admin(gateway, upstream):
     a, b = upstream(ok), upstream(ok)
     gw = gateway([a])
@@ -181,6 +196,8 @@ def test_reload_names_what_needs_a_restart(gateway, upstream):
     gw.process.wait_line(lambda line: "restart" in line and "listen" in line)
     gw.reload(changed(gw, limits={"tickets": 64}))
     gw.process.wait_line(lambda line: "restart" in line and "tickets" in line)
+    gw.reload(changed(gw, limits={"head": "32KiB"}))
+    gw.process.wait_line(lambda line: "restart" in line and "limits.head" in line)
     assert gw.ask().status == 200
 
 
