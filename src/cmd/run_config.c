@@ -46,17 +46,26 @@ int pst_run_config_read(const char *path, struct pst_config **ret_config)
     return rc;
 }
 
+/* False: a restart is needed, and `message` says for which keys. */
+static bool may_replace(const struct pst_config *now, const struct pst_config *next, char *message)
+{
+    const char *keys[PST_CONFIG_RESTART_MAX];
+    size_t count = pst_config_needs_restart(now, next, keys), len = 0;
+
+    for (size_t i = 0; i < count && len < PST_OBSERVE_MESSAGE_MAX; i++)
+        len += (size_t)snprintf(message + len, PST_OBSERVE_MESSAGE_MAX - len, "%s`%s`%s",
+                                i == 0 ? "" : ", ", keys[i],
+                                i + 1 == count ? " changed, which needs a restart" : "");
+    return count == 0;
+}
+
 static int apply(struct pst_run *run, struct pst_config *next, char *message)
 {
     struct pst_config *before = run->config;
-    const char *key = pst_config_needs_restart(before, next);
     int rc;
 
-    if (key != NULL) {
-        (void)snprintf(message, PST_OBSERVE_MESSAGE_MAX, "`%s` changed, which needs a restart",
-                       key);
+    if (!may_replace(before, next, message))
         return PST_E_INVALID;
-    }
     rc = pst_drive_reconfigure(run->drive, &next->gate);
     if (rc != PST_OK) {
         (void)snprintf(message, PST_OBSERVE_MESSAGE_MAX, "the new numbers were not taken: %s",

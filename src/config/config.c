@@ -143,7 +143,8 @@ static bool pools_differ(const struct pst_config *now, const struct pst_config *
     return false;
 }
 
-const char *pst_config_needs_restart(const struct pst_config *now, const struct pst_config *next)
+size_t pst_config_needs_restart(const struct pst_config *now, const struct pst_config *next,
+                                const char *keys[PST_CONFIG_RESTART_MAX])
 {
     const struct {
         const char *key;
@@ -162,12 +163,14 @@ const char *pst_config_needs_restart(const struct pst_config *now, const struct 
         {"record", differ(now->record, next->record)},
         {"seed", now->gate.seed != next->gate.seed},
     };
+    size_t count = 0;
 
+    _Static_assert(PST_COUNT_OF(fixed) <= PST_CONFIG_RESTART_MAX, "room for all of them");
     for (size_t i = 0; i < PST_COUNT_OF(fixed); i++) {
         if (fixed[i].differs)
-            return fixed[i].key;
+            keys[count++] = fixed[i].key;
     }
-    return NULL;
+    return count;
 }
 
 const char *pst_engine_kind_name(enum pst_engine_kind kind)

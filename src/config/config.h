@@ -140,10 +140,12 @@ void pst_config_free(struct pst_config *config);
 void pst_problems_done(struct pst_problems *problems);
 
 /*
- * What a reload may not change (listeners, class count, slab size …): the name of the first such key,
- * or NULL when `next` can replace `now`.
+ * What a reload may not change (listeners, class count, slab size …): the names of all such keys that
+ * differ, and how many they are; 0 when `next` can replace `now`.
  */
-const char *pst_config_needs_restart(const struct pst_config *now, const struct pst_config *next);
+#define PST_CONFIG_RESTART_MAX 16
+size_t pst_config_needs_restart(const struct pst_config *now, const struct pst_config *next,
+                                const char *keys[PST_CONFIG_RESTART_MAX]);
 
 /* "500ms", "15s", "10m", "1h", "2d"; "64MiB", "1GB", "512B". Used for options too. */
 int pst_config_duration(const char *text, pst_ns *ret_ns);

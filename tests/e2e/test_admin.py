@@ -196,8 +196,8 @@ def test_reload_names_what_needs_a_restart(gateway, upstream):
     gw.process.wait_line(lambda line: "restart" in line and "listen" in line)
     gw.reload(changed(gw, limits={"tickets": 64}))
     gw.process.wait_line(lambda line: "restart" in line and "tickets" in line)
-    gw.reload(changed(gw, limits={"head": "32KiB"}))
-    gw.process.wait_line(lambda line: "restart" in line and "limits.head" in line)
+    gw.reload(changed(gw, limits={"head": "32KiB"}, seed=2))
+    gw.process.wait_line(lambda line: "restart" in line and "limits.head" in line and "seed" in line)
     assert gw.ask().status == 200
 
 
