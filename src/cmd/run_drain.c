@@ -139,8 +139,8 @@ void pst_run_drain_begin(struct pst_run *run, pst_ns grace, pst_ns deadline)
         return;
     run->drain.grace_until = pst_add_sat(now, grace);
     run->drain.until = pst_add_sat(now, deadline > grace ? deadline : grace);
-    pst_say(PST_LOG_INFO, "drain: %llu s to be seen, %llu s to end",
-            (unsigned long long)(grace / PST_S), (unsigned long long)(deadline / PST_S));
+    pst_say(PST_LOG_INFO, "drain: %.1f s to be seen, %.1f s to end", (double)grace / PST_S,
+            (double)(run->drain.until - now) / PST_S);
     set_phase(run, PST_DRAIN_GRACE);
     pst_gateway_close_after(run->gateway);
     event.u.drain.replica = PST_REPLICA_ALL;

@@ -125,7 +125,8 @@ int pst_trace_header(struct pst_trace_format *format, const char *line, size_t l
         known += field != FIELD_IGNORED;
     }
     if (known == 0)
-        return wrong(ret_why, "no column is known: the first line must name them");
+        return wrong(ret_why, "no column is known: the first line must name them (a compressed "
+                              "file is unpacked first)");
     *format = read;
     return PST_OK;
 }

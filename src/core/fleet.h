@@ -11,8 +11,8 @@
  *                   +--- SUSPECT <-- fails, silence, crash
  *
  * Guarantee: a replica that is not READY is given no place; places given never exceed its slots (the
- * least of all sources, fewer in slow start, one after an unexplained 500 or reset); at least half of
- * the ready set, rounded up, outlives any number of probes that merely time out.
+ * least of all sources, fewer in slow start, one after an unexplained 500 or reset); probes that
+ * merely time out take at most half of the ready set, rounded up.
  */
 #ifndef PST_CORE_REPLICA_H
 #define PST_CORE_REPLICA_H

@@ -145,7 +145,7 @@ void pst_lifecycle_unplace(struct pst_replica *replica)
 }
 
 /*
- * Time-outs alone take at most half of the ready set, rounded down: a fleet whose network or whose
+ * Time-outs alone take at most half of the ready set, rounded up: a fleet whose network or whose
  * prober is slow is better than none. Those that they have taken already count.
  */
 static bool may_time_out(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool)
@@ -158,7 +158,7 @@ static bool may_time_out(const struct pst_fleet *fleet, const struct pst_fleet_p
         ejected +=
             replica->state == PST_REPLICA_SUSPECT && replica->suspicion == PST_SUSPICION_TIMEOUTS;
     }
-    return ejected + 1 <= (pool->capacity.ready + ejected) / 2;
+    return ejected + 1 <= (pool->capacity.ready + ejected + 1) / 2;
 }
 
 /* It says that it is healthy, often enough. */
