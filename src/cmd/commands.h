@@ -17,6 +17,7 @@ int pst_cmd_load(int argc, char **argv);
 int pst_cmd_sim(int argc, char **argv);
 int pst_cmd_check(int argc, char **argv);
 int pst_cmd_drain(int argc, char **argv);
+int pst_cmd_version(int argc, char **argv);
 int pst_cmd_docs(int argc, char **argv); /* prints the generated pages; not listed in --help */
 
 #endif

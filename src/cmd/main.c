@@ -7,8 +7,6 @@
 #include "cmd/commands.h"
 #include "pst.h"
 
-static int version(int argc, char **argv);
-
 static const struct command {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -20,7 +18,7 @@ static const struct command {
     {"engine", pst_cmd_engine, "A stand-in inference engine, for demos and tests."},
     {"load", pst_cmd_load, "An open-loop load generator that measures per class."},
     {"sim", pst_cmd_sim, "Steps a recording through the policy again."},
-    {"version", version, "Prints the version."},
+    {"version", pst_cmd_version, "Prints the version."},
     {"docs", pst_cmd_docs, NULL},
 };
 
@@ -36,25 +34,6 @@ static void print_help(FILE *out)
     fputs("\n`penstock COMMAND --help` describes each.\n"
           "Exit status: 0 ok, 1 failed, 2 usage or configuration.\n",
           out);
-}
-
-static int version(int argc, char **argv)
-{
-    bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
-
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        puts("usage: penstock version [--json]\n\nPrints the version.");
-        return PST_EXIT_OK;
-    }
-    if (argc > 1 && !json) {
-        fprintf(stderr, "penstock version: unknown argument '%s'; only --json is taken\n", argv[1]);
-        return PST_EXIT_USAGE;
-    }
-    if (json)
-        puts("{\"version\":\"" PST_VERSION "\"}");
-    else
-        puts("penstock " PST_VERSION);
-    return fflush(stdout) == 0 ? PST_EXIT_OK : PST_EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
