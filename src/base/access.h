@@ -27,8 +27,8 @@ struct pst_access {
     uint8_t outcome; /* enum pst_outcome of the gate; refusals before the gate are REFUSED */
     uint8_t reason;  /* enum pst_reason; NONE with a refusal before the gate: see refusal */
     bool stream;
-    const char
-        *refusal; /* "invalid_api_key", "not_found", "invalid_body" …: refused before the gate; NULL */
+    const char *
+        refusal; /* "invalid_api_key", "not_found", "invalid_body" …: refused before the gate; NULL */
     uint16_t status; /* towards the client; 499: it left */
     uint32_t tries;  /* dispatches */
     uint64_t bytes_in, bytes_out;
