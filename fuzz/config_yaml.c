@@ -19,9 +19,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < problems.count; i++)
         PST_ASSERT(problems.item[i].message[0] != '\0');
     if (config != NULL) {
+        const char *keys[PST_CONFIG_RESTART_MAX];
+
         PST_ASSERT(config->gate.classes_count >= 1 && config->pools_count >= 1);
         PST_ASSERT(config->default_class < config->gate.classes_count);
-        PST_ASSERT(pst_config_needs_restart(config, config) == NULL);
+        PST_ASSERT(pst_config_needs_restart(config, config, keys) == 0);
     }
     pst_problems_done(&problems);
     pst_config_free(config);
