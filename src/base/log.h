@@ -9,13 +9,7 @@
 
 #include "pst.h"
 
-enum pst_log_level {
-    PST_LOG_ERROR,
-    PST_LOG_WARN,
-    PST_LOG_INFO,
-    PST_LOG_DEBUG,
-    PST_LOG_LEVEL_COUNT
-};
+enum pst_log_level { PST_LOG_ERROR, PST_LOG_WARN, PST_LOG_INFO, PST_LOG_LEVEL_COUNT };
 
 struct pst_log;
 
@@ -28,9 +22,8 @@ void pst_log_flush(struct pst_log *log); /* at the end of a turn */
 int pst_log_reopen(struct pst_log *log); /* after rotation */
 uint64_t pst_log_dropped(const struct pst_log *log);
 
-/* The program's own messages, to stderr: "penstock: warn: …". Until set up, unbuffered. */
+/* The program's own messages, to stderr: "penstock: warn: …". Unbuffered. */
 void pst_say(enum pst_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void pst_say_level(enum pst_log_level most); /* default INFO */
 
 #endif

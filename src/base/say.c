@@ -5,19 +5,11 @@
 
 #include "base/log.h"
 
-static enum pst_log_level most_said = PST_LOG_INFO;
-
 static const char *const level_names[PST_LOG_LEVEL_COUNT] = {
     [PST_LOG_ERROR] = "error",
     [PST_LOG_WARN] = "warn",
     [PST_LOG_INFO] = "info",
-    [PST_LOG_DEBUG] = "debug",
 };
-
-void pst_say_level(enum pst_log_level most)
-{
-    most_said = most;
-}
 
 void pst_say(enum pst_log_level level, const char *format, ...)
 {
@@ -25,8 +17,6 @@ void pst_say(enum pst_log_level level, const char *format, ...)
     va_list args;
     int prefix, len;
 
-    if (level > most_said)
-        return;
     prefix = snprintf(text, sizeof text, "penstock: %s: ", level_names[level]);
     va_start(args, format);
     len = vsnprintf(text + prefix, sizeof text - (size_t)prefix - 1, format, args);

@@ -100,15 +100,3 @@ void pst_text_quote(struct pst_text *text, const char *string)
     }
     pst_text_add(text, "\"", 1);
 }
-
-void pst_text_seconds(struct pst_text *text, pst_ns ns)
-{
-    char decimals[10];
-    int len = 9;
-
-    (void)snprintf(decimals, sizeof decimals, "%09u", (unsigned)(ns % PST_S));
-    while (len > 0 && decimals[len - 1] == '0')
-        len--;
-    pst_text_print(text, "%llu%s%.*s", (unsigned long long)(ns / PST_S), len > 0 ? "." : "", len,
-                   decimals);
-}

@@ -24,7 +24,5 @@ void pst_text_print(struct pst_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A JSON string with its quotes. */
 void pst_text_quote(struct pst_text *text, const char *string);
-/* Seconds with what of the nine decimals is not zero: 1500000000 is "1.5". */
-void pst_text_seconds(struct pst_text *text, pst_ns ns);
 
 #endif

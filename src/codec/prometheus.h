@@ -1,20 +1,16 @@
 /*
- * prometheus.h - the text format in which metrics are offered and scraped.
+ * prometheus.h - the text format in which metrics are offered.
  *
- * Why: the page is written from counters on every scrape and read from engines on every poll; both must
- * work without allocation, and a stranger's page must not be able to stop us.
+ * Why: the page is written from counters on every scrape; it must work without allocation.
  *
  * Guarantee: what is written is accepted by the format's own checker when families are opened once and
- * samples follow theirs. Numbers are written from integers, exactly. A line that cannot be read is
- * reported as wrong and harms no other.
+ * samples follow theirs. Numbers are written from integers, exactly.
  * Source: Prometheus text exposition format 0.0.4.
  */
 #ifndef PST_CODEC_PROMETHEUS_H
 #define PST_CODEC_PROMETHEUS_H
 
 #include "pst.h"
-
-/* Writing */
 
 /* Goes on counting when the buffer is full: needed > size says how much larger it must be. */
 struct pst_prometheus_page {
@@ -69,43 +65,5 @@ struct pst_prometheus_histogram {
 void pst_prometheus_histogram(struct pst_prometheus_page *page, const char *name,
                               struct pst_prometheus_labels labels,
                               const struct pst_prometheus_histogram *histogram);
-
-/* Reading */
-
-enum pst_prometheus_line {
-    PST_PROMETHEUS_LINE_SAMPLE,
-    PST_PROMETHEUS_LINE_NOTHING, /* blank or a comment */
-    PST_PROMETHEUS_LINE_WRONG,
-    PST_PROMETHEUS_LINE_COUNT
-};
-
-/* Views into the line. */
-struct pst_prometheus_sample {
-    const char *name;
-    size_t name_len;
-    const char *labels; /* between the braces, as written */
-    size_t labels_len;
-    double value; /* NaN and the infinities too */
-};
-
-/* *ret_sample is written with PST_PROMETHEUS_LINE_SAMPLE only. */
-enum pst_prometheus_line pst_prometheus_read_line(const char *line, size_t len,
-                                                  struct pst_prometheus_sample *ret_sample);
-
-/*
- * The next sample of a page; moves *text and *len past it. False at the end. Wrong lines are skipped
- * and counted in *wrong_lines.
- */
-bool pst_prometheus_read(const char **text, size_t *len, struct pst_prometheus_sample *ret_sample,
-                         uint32_t *wrong_lines);
-
-bool pst_prometheus_is(const struct pst_prometheus_sample *sample, const char *name);
-
-/*
- * The value of a label, unescaped and terminated. PST_E_INVALID: not there; PST_E_FULL: does not fit,
- * terminator included.
- */
-int pst_prometheus_label(const struct pst_prometheus_sample *sample, const char *name, char *buffer,
-                         size_t size);
 
 #endif

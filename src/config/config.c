@@ -172,14 +172,3 @@ size_t pst_config_needs_restart(const struct pst_config *now, const struct pst_c
     }
     return count;
 }
-
-const char *pst_engine_kind_name(enum pst_engine_kind kind)
-{
-    static const char *const names[PST_ENGINE_KIND_COUNT] = {
-        [PST_ENGINE_OPENAI] = "openai", [PST_ENGINE_VLLM] = "vllm",
-        [PST_ENGINE_SGLANG] = "sglang", [PST_ENGINE_TGI] = "tgi",
-        [PST_ENGINE_TRITON] = "triton", [PST_ENGINE_LLAMACPP] = "llamacpp",
-    };
-
-    return names[kind];
-}

@@ -155,6 +155,4 @@ int pst_config_size(const char *text, uint64_t *ret_bytes);
 #include <stdio.h>
 void pst_config_document(FILE *out);
 
-const char *pst_engine_kind_name(enum pst_engine_kind kind);
-
 #endif

@@ -278,8 +278,3 @@ const struct sockaddr *pst_exchange_peer(const struct pst_exchange *x)
 {
     return &x->peer.u.any;
 }
-
-struct pst_loop *pst_exchange_loop(const struct pst_exchange *x)
-{
-    return x->server->loop;
-}

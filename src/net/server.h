@@ -85,7 +85,6 @@ void *pst_exchange_server_user(const struct pst_exchange *x);
 void pst_exchange_set_user(struct pst_exchange *x, void *user);
 void *pst_exchange_user(const struct pst_exchange *x);
 const struct sockaddr *pst_exchange_peer(const struct pst_exchange *x);
-struct pst_loop *pst_exchange_loop(const struct pst_exchange *x);
 
 void pst_exchange_read(struct pst_exchange *x, bool on); /* off: back-pressure on the body */
 

@@ -1,4 +1,4 @@
-/* prometheus_write.c - the writing half of prometheus.h. */
+/* prometheus.c - see prometheus.h. */
 #include <string.h>
 
 #include "codec/prometheus.h"
