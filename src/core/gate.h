@@ -395,6 +395,28 @@ struct pst_gate_counters {
     uint8_t draining;
 };
 
+/* Running totals, from which observe.h tells the scaler. They only grow, and no reconfigure resets them. */
+struct pst_gate_class_totals {
+    uint64_t arrived;      /* tickets OFFERed and judged; a client's own retries are none */
+    uint64_t refused;      /* of them, for want of capacity; of one flow at most its share */
+    uint64_t waited;       /* dispatched for the first time, or expired */
+    uint64_t late;         /* of them, past the class's target */
+    uint64_t arrived_work; /* estimated slot-time of arrived, ns */
+    uint64_t refused_work; /* … of refused */
+};
+
+struct pst_gate_pool_totals {
+    uint64_t served;         /* attempts that ended DONE */
+    uint64_t failed;         /* … otherwise, but for CLOSE */
+    uint64_t service;        /* slot-time of served, ns */
+    uint64_t service_square; /* of each, us^2 */
+};
+
+void pst_gate_class_totals(const struct pst_gate *gate, uint16_t pool, uint8_t class_,
+                           struct pst_gate_class_totals *ret_totals);
+void pst_gate_pool_totals(const struct pst_gate *gate, uint16_t pool,
+                          struct pst_gate_pool_totals *ret_totals);
+
 void pst_gate_class_view(const struct pst_gate *gate, uint16_t pool, uint8_t class_, pst_ns now,
                          struct pst_gate_class_view *ret_view);
 void pst_gate_pool_view(const struct pst_gate *gate, uint16_t pool,

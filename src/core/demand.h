@@ -1,0 +1,77 @@
+/*
+ * demand.h - how many replicas one pool needs: now, and by the time that another could be there.
+ *
+ * Why: a replica that is asked for now serves one start time later. What counts is the work that will
+ * be there then, and what its classes can bear to wait. Rates say nothing of bursts, queue lengths
+ * nothing of work; this room knows the work of every class second by second, for the last hour.
+ *
+ * The terms, in replicas of `slots` slots each (formulas: docs/policy.md):
+ *
+ *   now        staffed by queueing (Erlang C, Allen-Cunneen) for the rate, service time and
+ *              variability that were measured, so that each class's P99 wait meets its target
+ *   ahead      mu = max over v of (B + A(u, v)) / (v - u + D): the least rate that meets every class's
+ *              deadline D over the forecast, from u = one start time ahead; B what waits at u
+ *   backlog    seconds of backlog above out_above
+ *   sla        a class's P99 wait is past its target now, and more slots would help
+ *   envelope   the largest work of the class and those above in any window w of the last hour, over
+ *              w + target + S, for classes that cannot wait for a start
+ *
+ * Bursts whose usual length is below the start time add no replicas: they are queued, shed or spilled.
+ *
+ * Guarantee: pure; O(classes x horizon) per tick; fixed memory. Refused work counts once, and fades
+ * over the class's max_wait. An unknown second is a gap, not zero.
+ */
+#ifndef PST_CORE_DEMAND_H
+#define PST_CORE_DEMAND_H
+
+#include "core/scaler.h"
+
+struct pst_demand;
+
+/* What there is. */
+struct pst_supply {
+    pst_ns start;       /* measured start time, P90 */
+    uint32_t slots;     /* of one replica */
+    uint32_t ready;     /* replicas that serve */
+    uint32_t starting;  /* replicas that will */
+    pst_ns starting_in; /* from now, when the first of them is expected; 0 without one */
+};
+
+int pst_demand_new(const struct pst_scaler_config *config, uint16_t pool,
+                   struct pst_demand **ret_demand);
+void pst_demand_free(struct pst_demand *demand); /* takes NULL */
+void pst_demand_reconfigure(struct pst_demand *demand, const struct pst_scaler_config *config);
+
+/* OBSERVE_CLASS, OBSERVE_POOL, HISTORY. */
+void pst_demand_observe(struct pst_demand *demand, const struct pst_scaler_event *event);
+/* Closes what was observed since the last tick. observed: this pool was; else the time is a gap. */
+void pst_demand_tick(struct pst_demand *demand, pst_ns now, pst_ns start, bool observed);
+
+/* NOW, AHEAD, BACKLOG, SLA and ENVELOPE; the others are left alone. `worth` false: somebody waits too
+ * long, but that will be over before one more replica is ready. */
+void pst_demand_terms(struct pst_demand *demand, const struct pst_supply *supply,
+                      uint32_t terms[PST_TERM_COUNT], bool *ret_worth);
+/*
+ * The most replicas that will be needed at any time within the span from now, were there only `have` of
+ * them: what scale-in must leave.
+ */
+uint32_t pst_demand_most(struct pst_demand *demand, const struct pst_supply *supply, uint32_t have,
+                         pst_ns span);
+/* With so many replicas, does every class's predicted wait stay inside its target? */
+bool pst_demand_bears(const struct pst_demand *demand, const struct pst_supply *supply,
+                      uint32_t replicas);
+/* Queued work of all classes over the ready slots; PST_NEVER: there are none. */
+pst_ns pst_demand_backlog(const struct pst_demand *demand, const struct pst_supply *supply);
+
+/* For the simple rules and the decision's record. */
+struct pst_demand_view {
+    uint64_t rate_milli; /* requests in 1,000 s, over the last minute */
+    uint32_t queued[PST_CLASSES_MAX];
+    uint32_t inflight;
+    uint32_t slots; /* of ready replicas, as the gate says */
+    bool tickets;   /* anything queued or in flight */
+    pst_ns service; /* mean slot-time; 0: not known */
+};
+void pst_demand_view(const struct pst_demand *demand, struct pst_demand_view *ret_view);
+
+#endif
