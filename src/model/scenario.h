@@ -71,6 +71,7 @@ struct pst_stream {
     pst_ns begin, end;   /* arrivals outside are none; end PST_NEVER: to the horizon */
     const struct pst_arrival_row *rows; /* a trace instead of rates */
     uint64_t rows_count;
+    const char *recording; /* file from which the caller fills rows; NULL: none */
     struct pst_law prompt, output; /* tokens; rows and quantiles go first */
     struct pst_quantiles prompt_table, output_table;
     struct pst_law service; /* slot mode: slot-time, TOKENS from the counts */
@@ -224,5 +225,20 @@ struct pst_scenario {
     const struct pst_expectation *expectations;
     uint32_t expectations_count;
 };
+
+/* What each is called wherever it is named: files, options, reports. By value of the enum. */
+extern const char *const pst_scenario_gate_names[PST_SCENARIO_GATE_COUNT];
+extern const char *const pst_scenario_pilot_names[PST_PILOT_COUNT];
+extern const char *const pst_scenario_actuator_names[PST_ACTUATOR_COUNT];
+extern const char *const pst_metric_names[PST_METRIC_COUNT];
+const char *pst_scenario_gate_name(enum pst_scenario_gate gate);
+const char *pst_scenario_pilot_name(enum pst_scenario_pilot pilot);
+const char *pst_scenario_actuator_name(enum pst_scenario_actuator actuator);
+const char *pst_metric_name(enum pst_metric metric);
+/* Is it said of a class, or of the whole? */
+bool pst_metric_is_of_class(enum pst_metric metric);
+
+/* How many units of `target` are one: PPM for a share, 1,000 for a number; 0: it takes no target. */
+uint64_t pst_scenario_target_scale(enum pst_scenario_pilot pilot);
 
 #endif

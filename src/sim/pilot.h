@@ -51,9 +51,5 @@ uint32_t pst_pilot_look(struct pst_pilot *pilot, const struct pst_sight *sight);
 uint64_t pst_pilot_default(enum pst_scenario_pilot pilot, const struct pst_scaler_pool *pool);
 uint32_t pst_pilot_grid(enum pst_scenario_pilot pilot, const struct pst_scaler_pool *pool,
                         uint64_t ret_targets[16]);
-/* "fifo", "fixed" … and "hpa-occupancy" …: what a policy is called where it is named by its parts. */
-const char *pst_scenario_gate_name(enum pst_scenario_gate gate);
-const char *pst_scenario_pilot_name(enum pst_scenario_pilot pilot);
-const char *pst_scenario_actuator_name(enum pst_scenario_actuator actuator);
 
 #endif

@@ -73,6 +73,5 @@ bool pst_report_meets(const struct pst_sim_report *const *reports,
                       const struct pst_scenario *scenario,
                       const struct pst_expectation *expectation, double *ret_value,
                       double *ret_bound);
-const char *pst_metric_name(enum pst_metric metric); /* "wait_p99" … */
 
 #endif
