@@ -23,11 +23,22 @@ static enum pst_reason judge(struct pst_gate *gate, const struct pst_ticket *tic
     return pst_fixed_admits(pool, ticket, gate->now) ? PST_REASON_NONE : PST_REASON_QUEUE_FULL;
 }
 
-static void refuse_without_ticket(struct pst_gate *gate, struct pst_ticket_id id)
+static void refuse_without_ticket(struct pst_gate *gate, const struct pst_gate_event *event)
 {
     struct pst_gate_action *action = pst_gate_say(gate, PST_ACTION_FINISH);
+    struct pst_totals_ticket demand = {
+        .flow = event->u.offer.flow,
+        .weight = event->u.offer.weight,
+        .class_ = event->u.offer.class_,
+    };
 
-    action->u.finish.id = id;
+    if (event->u.offer.pool != PST_POOL_NONE && (event->flags & PST_ARRIVE_RETRY) == 0) {
+        struct pst_pool *pool = &gate->pools[event->u.offer.pool];
+
+        demand.work = pst_service_class_mean(&pool->service, demand.class_);
+        pst_totals_refused(&pool->totals, &demand, gate->now);
+    }
+    action->u.finish.id = event->u.offer.id;
     action->u.finish.outcome = PST_OUTCOME_REFUSED;
     action->u.finish.reason = PST_REASON_SLAB_FULL;
     action->u.finish.retry_after_ms = pst_admit_retry_after_ms(NULL, 0, gate->now, &gate->prng);
@@ -42,11 +53,12 @@ static void offer(struct pst_gate *gate, const struct pst_gate_event *event)
 
     gate->offers++;
     if (id.index >= gate->slab.max) {
-        refuse_without_ticket(gate, id);
+        refuse_without_ticket(gate, event);
         return;
     }
     ticket = pst_slab_open(&gate->slab, id);
     ticket->pool = event->u.offer.pool;
+    ticket->client_retry = (event->flags & PST_ARRIVE_RETRY) != 0;
     if (ticket->pool != PST_POOL_NONE) {
         PST_ASSERT(ticket->pool < gate->config.pools_count);
         PST_ASSERT(event->u.offer.class_ < gate->config.classes_count);
@@ -97,6 +109,8 @@ static void describe(struct pst_gate *gate, struct pst_ticket *ticket,
     ticket->weight = event->u.arrive.weight;
     ticket->prompt_bytes = event->u.arrive.prompt_bytes;
     ticket->stream = (event->flags & PST_ARRIVE_STREAM) != 0;
+    ticket->client_retry |= (event->flags & PST_ARRIVE_RETRY) != 0;
+    ticket->described = true;
     ticket->fleet.body_hash = event->u.arrive.body_hash;
     ticket->fleet.affinity = event->u.arrive.affinity;
     ticket->fleet.sequences = (uint16_t)pst_min_u64(sequences == 0 ? 1 : sequences, pool->slots);
@@ -134,6 +148,7 @@ static void arrive(struct pst_gate *gate, struct pst_ticket *ticket,
         pst_gate_finish(gate, ticket, PST_OUTCOME_REFUSED, reason);
         return;
     }
+    pst_gate_count_admitted(gate, ticket);
     if (!pst_fleet_admit(gate->fleet, &ticket->fleet, gate->now)) {
         pst_gate_finish(gate, ticket, PST_OUTCOME_FAILED, PST_REASON_REPLICA_DIED);
         return;
@@ -170,6 +185,8 @@ static void end(struct pst_gate *gate, struct pst_ticket *ticket,
     verdict = pst_fleet_end(gate->fleet, ticket->id.index, &ticket->fleet,
                             (enum pst_end)event->u.end.kind, event->u.end.retry_after_ms, gate->now,
                             &reason);
+    pst_totals_ended(&pool->totals, event->u.end.kind == PST_END_DONE,
+                     (gate->now - ticket->started_at) * ticket->fleet.sequences);
     if (event->u.end.kind == PST_END_DONE) {
         pst_service_learn(&pool->service, ticket->queue_class, ticket->length,
                           gate->now - ticket->started_at);

@@ -159,13 +159,14 @@ enum pst_slots_source {
     PST_SLOTS_SOURCE_COUNT
 };
 
+/* Flags of ARRIVE. RETRY also of OFFER: it changes no decision, but is no new demand. */
 #define PST_ARRIVE_STREAM 1u /* a stream of events is asked for */
-#define PST_ARRIVE_RETRY  2u /* the client tries again: changes nothing here, but is no new demand */
+#define PST_ARRIVE_RETRY  2u /* the client tries again */
 
 struct pst_gate_event {
     pst_ns now; /* monotonic; never less than before */
     uint8_t kind;
-    uint8_t flags; /* with ARRIVE: PST_ARRIVE_… */
+    uint8_t flags; /* with ARRIVE and OFFER: PST_ARRIVE_… */
     uint8_t reserved[6];
     union {
         struct {
@@ -362,7 +363,8 @@ pst_ns pst_gate_deadline(const struct pst_gate *gate); /* PST_NEVER: none */
 /* What can be seen of it, for metrics, /state and refusals. Cheap: kept, not computed. */
 struct pst_gate_class_view {
     uint32_t queued[PST_LENGTH_COUNT];
-    uint32_t inflight; /* sequences */
+    uint32_t inflight;    /* sequences */
+    uint64_t queued_work; /* estimated slot-time, ns */
     uint64_t queued_bytes;
     uint64_t queued_tokens;
     pst_ns backlog;          /* work of this class and all above, divided by the drain rate */
@@ -395,12 +397,16 @@ struct pst_gate_counters {
     uint8_t draining;
 };
 
-/* Running totals, from which observe.h tells the scaler. They only grow, and no reconfigure resets them. */
+/*
+ * Running totals, from which observe.h tells the scaler. They only grow (modulo 2^64), and no reconfigure
+ * resets them. A client's own retries are in none of a class's. What was refused before its pool was
+ * known, or because of a drain, is nobody's.
+ */
 struct pst_gate_class_totals {
-    uint64_t arrived;      /* tickets OFFERed and judged; a client's own retries are none */
-    uint64_t refused;      /* of them, for want of capacity; of one flow at most its share */
-    uint64_t waited;       /* dispatched for the first time, or expired */
-    uint64_t late;         /* of them, past the class's target */
+    uint64_t arrived; /* tickets, when they were judged: admitted, or refused as below */
+    uint64_t refused; /* of them, for want of capacity; of one flow at most its share: totals.h */
+    uint64_t waited;  /* dispatched for the first time, or expired */
+    uint64_t late;    /* of them, past the class's target */
     uint64_t arrived_work; /* estimated slot-time of arrived, ns */
     uint64_t refused_work; /* … of refused */
 };
@@ -412,7 +418,8 @@ struct pst_gate_pool_totals {
     uint64_t service_square; /* of each, us^2 */
 };
 
-void pst_gate_class_totals(const struct pst_gate *gate, uint16_t pool, uint8_t class_,
+uint8_t pst_gate_classes(const struct pst_gate *gate); /* how many */
+void pst_gate_class_totals(const struct pst_gate *gate, uint16_t pool, uint8_t class_, pst_ns now,
                            struct pst_gate_class_totals *ret_totals);
 void pst_gate_pool_totals(const struct pst_gate *gate, uint16_t pool,
                           struct pst_gate_pool_totals *ret_totals);

@@ -4,6 +4,11 @@
 #include "core/admit.h"
 #include "core/gate_internal.h"
 
+uint8_t pst_gate_classes(const struct pst_gate *gate)
+{
+    return (uint8_t)gate->config.classes_count;
+}
+
 void pst_gate_class_view(const struct pst_gate *gate, uint16_t pool_index, uint8_t class_,
                          pst_ns now, struct pst_gate_class_view *ret_view)
 {
@@ -15,6 +20,7 @@ void pst_gate_class_view(const struct pst_gate *gate, uint16_t pool_index, uint8
     memset(ret_view, 0, sizeof *ret_view);
     memcpy(ret_view->queued, q->tickets, sizeof ret_view->queued);
     ret_view->inflight = pool->load.inflight[class_];
+    ret_view->queued_work = pst_pool_queued_work(pool, class_);
     ret_view->queued_bytes = q->bytes;
     ret_view->queued_tokens = q->tokens;
     ret_view->backlog = pst_admit_backlog(pool, class_);
@@ -36,6 +42,20 @@ void pst_gate_pool_view(const struct pst_gate *gate, uint16_t pool_index,
     ret_view->slots = capacity.slots;
     ret_view->inflight = capacity.inflight;
     ret_view->waiting_no_replica = capacity.ready == 0 ? pool->queued : 0;
+}
+
+void pst_gate_class_totals(const struct pst_gate *gate, uint16_t pool, uint8_t class_, pst_ns now,
+                           struct pst_gate_class_totals *ret_totals)
+{
+    PST_ASSERT(pool < gate->config.pools_count && class_ < gate->config.classes_count);
+    pst_totals_class(&gate->pools[pool].totals, class_, now, ret_totals);
+}
+
+void pst_gate_pool_totals(const struct pst_gate *gate, uint16_t pool,
+                          struct pst_gate_pool_totals *ret_totals)
+{
+    PST_ASSERT(pool < gate->config.pools_count);
+    *ret_totals = gate->pools[pool].totals.pool;
 }
 
 bool pst_gate_replica_view(const struct pst_gate *gate, uint16_t replica,

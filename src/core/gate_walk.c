@@ -23,6 +23,49 @@ static bool says_when_to_retry(enum pst_outcome outcome)
     return outcome == PST_OUTCOME_REFUSED || outcome == PST_OUTCOME_EXPIRED;
 }
 
+static bool wants_capacity(enum pst_reason reason)
+{
+    return reason == PST_REASON_QUEUE_FULL || reason == PST_REASON_KV_FULL ||
+           reason == PST_REASON_BYTES_FULL || reason == PST_REASON_SLAB_FULL;
+}
+
+/* By what is known of it when it is judged: before its body is read, the class alone. */
+static struct pst_totals_ticket demand_of(const struct pst_pool *pool,
+                                          const struct pst_ticket *ticket)
+{
+    return (struct pst_totals_ticket){
+        .work = ticket->described ? pst_pool_work(pool, ticket)
+                                  : pst_service_class_mean(&pool->service, ticket->class_),
+        .flow = ticket->flow,
+        .weight = ticket->weight,
+        .class_ = ticket->class_,
+    };
+}
+
+void pst_gate_count_admitted(struct pst_gate *gate, const struct pst_ticket *ticket)
+{
+    struct pst_pool *pool = &gate->pools[ticket->pool];
+    struct pst_totals_ticket demand = demand_of(pool, ticket);
+
+    if (!ticket->client_retry)
+        pst_totals_admitted(&pool->totals, &demand, gate->now);
+}
+
+/* What its end without an answer says of the pool's capacity. */
+static void count_finished(struct pst_gate *gate, const struct pst_ticket *ticket,
+                           enum pst_outcome outcome, enum pst_reason reason)
+{
+    struct pst_pool *pool = &gate->pools[ticket->pool];
+
+    if (outcome == PST_OUTCOME_REFUSED && wants_capacity(reason)) {
+        struct pst_totals_ticket demand = demand_of(pool, ticket);
+
+        pst_totals_refused(&pool->totals, &demand, gate->now);
+    } else if (outcome == PST_OUTCOME_EXPIRED && ticket->attempt == 0) {
+        pst_totals_waited(&pool->totals, ticket->class_, true);
+    }
+}
+
 void pst_gate_finish(struct pst_gate *gate, struct pst_ticket *ticket, enum pst_outcome outcome,
                      enum pst_reason reason)
 {
@@ -38,6 +81,8 @@ void pst_gate_finish(struct pst_gate *gate, struct pst_ticket *ticket, enum pst_
     if (says_when_to_retry(outcome))
         action->u.finish.retry_after_ms =
             pst_admit_retry_after_ms(pool, ticket->queue_class, gate->now, &gate->prng);
+    if (pool != NULL && !ticket->client_retry)
+        count_finished(gate, ticket, outcome, reason);
     pst_fleet_forget(gate->fleet, ticket->id.index, &ticket->fleet);
     pst_bodies_release(&gate->bodies, ticket);
     pst_ticket_change_state(&gate->slab, ticket, PST_TICKET_FREE);
@@ -104,6 +149,9 @@ void pst_gate_start(struct pst_gate *gate, struct pst_pool *pool, const struct p
     pool->started += ticket->fleet.sequences;
     ticket->started_at = gate->now;
     ticket->attempt++;
+    if (ticket->attempt == 1 && !ticket->client_retry)
+        pst_totals_waited(&pool->totals, ticket->class_,
+                          ticket->waited > pool->classes[ticket->class_].target);
     pst_heap_put(&gate->first_byte, ticket->id.index, first_byte_due(gate, pool, ticket),
                  ticket->rank);
 

@@ -14,6 +14,7 @@
 #include "core/load.h"
 #include "core/fleet.h"
 #include "core/room.h"
+#include "core/totals.h"
 #include "core/waitq.h"
 
 struct pst_pool {
@@ -33,6 +34,7 @@ struct pst_pool {
     struct pst_load load;
     struct pst_service service;
     struct pst_guard guard;
+    struct pst_totals totals;
     bool woken; /* WAKE was said, and nothing has come yet */
 };
 

@@ -78,6 +78,8 @@ struct pst_ticket {
     bool grown : 1; /* a chunked body holds its full reservation */
     bool stream : 1;
     bool aside : 1;
+    bool described : 1;    /* its body told what is estimated of it */
+    bool client_retry : 1; /* it is no new demand */
 };
 
 struct pst_ticket_list {

@@ -175,6 +175,11 @@ static uint32_t flow_of(const struct pst_request *request, struct pst_slice user
     return pst_classify_key(key, request->authenticated ? user : pst_slice(NULL, 0));
 }
 
+static uint8_t retry_flag(const struct pst_request *request)
+{
+    return request->client_retry ? PST_ARRIVE_RETRY : 0;
+}
+
 static void offer(struct pst_request *request)
 {
     struct pst_gateway *gateway = request->gateway;
@@ -189,6 +194,7 @@ static void offer(struct pst_request *request)
     }
     request->ticketed = true;
     gateway->by_ticket[request->ticket.index] = request;
+    event.flags = retry_flag(request);
     event.u.offer.id = request->ticket;
     event.u.offer.body_bytes = request->content_length;
     event.u.offer.pool = gateway->config->pools_count == 1 ? 0 : request->pool;
@@ -428,8 +434,7 @@ static void arrive(struct pst_request *request, const struct pst_peek_result *se
     uint32_t weight = request->model_weight * request->tenant_weight / 100;
     struct pst_gate_event event = {.kind = PST_EVENT_ARRIVE};
 
-    event.flags = (uint8_t)((request->stream ? PST_ARRIVE_STREAM : 0) |
-                            (request->client_retry ? PST_ARRIVE_RETRY : 0));
+    event.flags = (uint8_t)((request->stream ? PST_ARRIVE_STREAM : 0) | retry_flag(request));
     event.u.arrive.id = request->ticket;
     event.u.arrive.pool = request->pool;
     event.u.arrive.class_ = request->class_;
