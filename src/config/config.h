@@ -12,6 +12,7 @@
 #define PST_CONFIG_CONFIG_H
 
 #include "core/gate.h"
+#include "core/scaler.h"
 
 enum pst_engine_kind {
     PST_ENGINE_OPENAI,
@@ -90,6 +91,7 @@ struct pst_config {
     char *access_log;  /* NULL: none; "-": stderr */
     char *record;      /* NULL: none */
     struct pst_gate_config gate;
+    struct pst_scaler_config scaler;
     char *class_names[PST_CLASSES_MAX];
     struct {
         bool on;

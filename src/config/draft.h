@@ -8,6 +8,7 @@
 #define PST_CONFIG_DRAFT_H
 
 #include "config/schema.h"
+#include "model/scenario.h"
 
 /* How readiness is asked for; NONE is for engines that speak plain HTTP. */
 enum pst_draft_ready {
@@ -22,6 +23,7 @@ struct pst_draft_class {
     char *name;
     struct pst_gate_class gate;
     pst_ns keepalive_after, keepalive_every;
+    bool envelope;
 };
 
 struct pst_draft_pair { /* type → class, alias → model */
@@ -38,11 +40,9 @@ struct pst_draft_pool {
     uint8_t ready;                                  /* enum pst_draft_ready */
     uint64_t kv_bytes_max, bytes_per_token;
     uint32_t max_batch, max_seq_len;
-    struct {
-        uint32_t min, max, warm;
-        pst_ns out_above, in_below, in_after;
-        char *cost_per_hour;
-    } scaler;
+    struct pst_scaler_pool scaler;
+    double qps; /* of the scaler's rule qps, requests per second of one replica */
+    struct pst_scenario_pool life; /* in a scenario */
 };
 
 struct pst_draft_tenant {

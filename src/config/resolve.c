@@ -235,6 +235,7 @@ void pst_draft_resolve(struct pst_draft *draft, const struct pst_config_reader *
     resolve_classes(&r);
     resolve_types(&r);
     pst_resolve_pools(&r);
+    pst_resolve_scaler(&r);
     resolve_tenants(&r);
     resolve_lists(&r);
     check_listeners(&r);

@@ -29,5 +29,7 @@ static inline bool pst_resolve_same(const char *a, const char *b)
 
 /* Classes must have been resolved. */
 void pst_resolve_pools(struct pst_resolver *resolver);
+/* Classes and pools must have been. */
+void pst_resolve_scaler(struct pst_resolver *resolver);
 
 #endif

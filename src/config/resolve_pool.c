@@ -198,11 +198,6 @@ static void resolve_pool(struct pst_resolver *r, struct pst_draft_pool *pool, ui
     if (pool->gate.length_short_tokens >= pool->gate.length_long_tokens)
         PST_RESOLVE_ERROR(r, pst_tree_at(pool->node, "lengths"),
                           "lengths: short must be less than long");
-    if (pool->scaler.min > pool->scaler.max)
-        PST_RESOLVE_ERROR(r, pst_tree_at(pool->node, "scaler"), "scaler: min is more than max");
-    if (pool->scaler.in_below >= pool->scaler.out_above)
-        PST_RESOLVE_ERROR(r, pst_tree_at(pool->node, "scaler"),
-                          "scaler: in_below must be less than out_above");
 
     engine_defaults(pool);
     resolve_ready(pool);

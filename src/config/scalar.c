@@ -4,7 +4,8 @@
 #include <string.h>
 
 #define NANO         UINT64_C(1000000000)
-#define FRACTION_MAX 9 /* digits behind the point */
+#define FRACTION_MAX 9                 /* digits behind the point */
+#define REAL_MAX     UINT64_C(1000000) /* factors and rates */
 #define HOST_MAX     255
 #define NAME_MAX_LEN 63
 
@@ -141,21 +142,60 @@ int pst_scalar_weight(const char *text, uint32_t *ret_percent)
     return PST_OK;
 }
 
-int pst_scalar_money(const char *text)
+int pst_scalar_money(const char *text, uint64_t *ret_micro)
 {
-    uint64_t whole, nano;
+    uint64_t whole, nano, micro;
     const char *end;
     int rc = decimal(text, &end, &whole, &nano);
 
     if (rc != PST_OK)
         return rc;
+    if (__builtin_mul_overflow(whole, NANO / 1000, &micro) ||
+        __builtin_add_overflow(micro, nano / 1000, &micro))
+        return PST_E_FULL;
     if (*end++ != ' ' || strlen(end) != 3)
         return PST_E_SYNTAX;
     for (; *end != '\0'; end++) {
         if (*end < 'A' || *end > 'Z')
             return PST_E_SYNTAX;
     }
+    *ret_micro = micro;
     return PST_OK;
+}
+
+int pst_scalar_factor(const char *text, double *ret_factor)
+{
+    static const struct unit units[] = {{"", NANO}};
+    uint64_t nano;
+    int rc = measure(text, units, 1, &nano);
+
+    if (rc != PST_OK)
+        return rc;
+    if (nano == 0 || nano > REAL_MAX * NANO)
+        return PST_E_FULL;
+    *ret_factor = (double)nano / (double)NANO;
+    return PST_OK;
+}
+
+int pst_scalar_rate(const char *text, double *ret_per_s)
+{
+    static const struct {
+        struct unit unit;
+        double seconds;
+    } spans[] = {
+        {{"/s", NANO}, 1.0}, {{"/m", NANO}, 60.0}, {{"/h", NANO}, 3600.0}, {{"/d", NANO}, 86400.0}};
+    int rc = PST_E_SYNTAX;
+
+    for (size_t i = 0; i < PST_COUNT_OF(spans) && rc == PST_E_SYNTAX; i++) {
+        uint64_t nano;
+        rc = measure(text, &spans[i].unit, 1, &nano);
+        if (rc != PST_OK)
+            continue;
+        if (nano > REAL_MAX * NANO)
+            return PST_E_FULL;
+        *ret_per_s = (double)nano / (double)NANO / spans[i].seconds;
+    }
+    return rc;
 }
 
 int pst_scalar_port(const char *text, uint16_t *ret_port)

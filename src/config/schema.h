@@ -19,12 +19,19 @@ enum pst_field_kind {
     PST_FIELD_PATH,   /* "/…", as in a request */
     PST_FIELD_SWITCH, /* true | false */
     PST_FIELD_CHOICE, /* one of `choices` */
+    PST_FIELD_ENUM,   /* one of `names`, kept as its index; `max` names */
     PST_FIELD_COUNT,  /* a whole number */
     PST_FIELD_SHARE,  /* parts per million, "0.5" or "50%" */
     PST_FIELD_WEIGHT, /* percent, "1.5" is 150 */
+    PST_FIELD_FACTOR, /* a double > 0, "1.5" */
+    PST_FIELD_RATE,   /* a double per second, "200/s", "12/m" */
     PST_FIELD_DURATION,
     PST_FIELD_SIZE,
-    PST_FIELD_MONEY,   /* "2.5 USD", kept as its text */
+    PST_FIELD_MONEY,   /* "2.5 USD", kept as millionths */
+    PST_FIELD_LAW,     /* struct pst_law of durations */
+    PST_FIELD_COUNTS,  /* struct pst_law of counts */
+    PST_FIELD_FORM,    /* struct pst_law with mean one: written without it */
+    PST_FIELD_FILE,    /* a path, from where the file at hand is */
     PST_FIELD_ADDRESS, /* of a listener, kept as its text */
     PST_FIELD_NETWORK, /* struct pst_config_network */
     PST_FIELD_URL,     /* struct pst_config_replica */
@@ -34,6 +41,7 @@ enum pst_field_kind {
     PST_FIELD_LIST,    /* a list of `section` */
     PST_FIELD_NAMED,   /* a map from names to `section` */
     PST_FIELD_REFUSED, /* known, and not to be had: `doc` says what to do */
+    PST_FIELD_IGNORED, /* known, and of no effect here */
     PST_FIELD_KIND_COUNT
 };
 
@@ -51,6 +59,7 @@ struct pst_field {
     bool required;
     uint64_t min, max; /* of COUNT, WEIGHT, DURATION, SIZE, SHARE, LIST and NAMED; 0, 0: any */
     const struct pst_choice *choices;
+    const char *const *names;
     const struct pst_section *section;
     const char *fallback_note;
     const char *doc; /* one sentence */
@@ -67,10 +76,12 @@ struct pst_items {
 struct pst_section {
     const char *title; /* as in messages and headings: "pools[].ready" */
     const char *doc;
-    size_t size;        /* of the struct it fills; only lists of it take memory */
-    size_t name_offset; /* NAMED: where the name goes */
-    size_t node_offset; /* where the tree's node goes, for later messages */
-    const char *plain;  /* a text in place of the map means this key */
+    size_t size;                       /* of the struct it fills; only lists of it take memory */
+    size_t name_offset;                /* NAMED: where the name goes */
+    size_t node_offset;                /* where the tree's node goes, for later messages */
+    const char *plain;                 /* a text in place of the map means this key */
+    const char *listed;                /* a list in place of the map means this key */
+    const struct pst_section *extends; /* its rows too; own rows of the same key hide them */
     void (*prepare)(void *element, const char *name); /* defaults that depend on the name */
     const struct pst_field *fields;
     size_t count;

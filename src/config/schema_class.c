@@ -90,6 +90,11 @@ static const struct pst_field class_rows[] = {
      .fallback_note = "none for the first class, 5% for the last, 10% between",
      .doc =
          "Share of the slot-time left by the first class that tickets past their slack may use."},
+    {.key = "envelope",
+     .kind = PST_FIELD_SWITCH,
+     AT(struct pst_draft_class, envelope),
+     .fallback_note = "false for the last class, else true",
+     .doc = "The scaler keeps replicas for the bursts of this class that were seen before."},
     BIN("short", PST_LENGTH_SHORT),
     BIN("mid", PST_LENGTH_MID),
     BIN("long", PST_LENGTH_LONG),

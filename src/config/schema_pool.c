@@ -1,8 +1,6 @@
 /* schema_pool.c - the rows of one pool. */
 #include "config/schema_rows.h"
 
-#define POOL(member) AT(struct pst_draft_pool, member)
-
 static const struct pst_choice engines[] = {{"openai", PST_ENGINE_OPENAI, NULL},
                                             {"vllm", PST_ENGINE_VLLM, NULL},
                                             {"sglang", PST_ENGINE_SGLANG, NULL},
@@ -202,57 +200,6 @@ static const struct pst_field replicas_rows[] = {
 static const struct pst_section replicas_section = {
     .title = "pools[].replicas", .doc = "Where the replicas are.", NOWHERE, ROWS(replicas_rows)};
 
-static const struct pst_field scaler_rows[] = {
-    {.key = "min",
-     .kind = PST_FIELD_COUNT,
-     POOL(scaler.min),
-     .fallback = "1",
-     .max = PST_REPLICAS_MAX,
-     .doc = "Fewest replicas."},
-    {.key = "max",
-     .kind = PST_FIELD_COUNT,
-     POOL(scaler.max),
-     .fallback = "256",
-     .min = 1,
-     .max = PST_REPLICAS_MAX,
-     .doc = "Most replicas."},
-    {.key = "warm",
-     .kind = PST_FIELD_COUNT,
-     POOL(scaler.warm),
-     .fallback = "0",
-     .max = PST_REPLICAS_MAX,
-     .doc = "Loaded replicas kept beside the ready ones."},
-    {.key = "out_above",
-     .kind = PST_FIELD_DURATION,
-     POOL(scaler.out_above),
-     .fallback = "2s",
-     .min = PST_MS,
-     .max = DAY,
-     .doc = "Backlog above which more are asked for."},
-    {.key = "in_below",
-     .kind = PST_FIELD_DURATION,
-     POOL(scaler.in_below),
-     .fallback = "500ms",
-     .max = DAY,
-     .doc = "Backlog below which fewer are thought of."},
-    {.key = "in_after",
-     .kind = PST_FIELD_DURATION,
-     POOL(scaler.in_after),
-     .fallback = "1m",
-     .max = DAY,
-     .doc = "How long that must last."},
-    {.key = "cost_per_hour",
-     .kind = PST_FIELD_MONEY,
-     POOL(scaler.cost_per_hour),
-     .fallback_note = "none",
-     .doc = "Price of a replica."},
-};
-static const struct pst_section scaler_section = {
-    .title = "pools[].scaler",
-    .doc = "Read by the scaler; checked, and of no effect on requests.",
-    NOWHERE,
-    ROWS(scaler_rows)};
-
 static const struct pst_field pool_rows[] = {
     {.key = "name",
      .kind = PST_FIELD_NAME,
@@ -316,7 +263,7 @@ static const struct pst_field pool_rows[] = {
      .doc = "Where they are."},
     {.key = "scaler",
      .kind = PST_FIELD_SECTION,
-     .section = &scaler_section,
+     .section = &pst_schema_scaler,
      .doc = "How many there should be."},
     {.key = "affinity",
      .kind = PST_FIELD_SWITCH,

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/likely.h"
 #include "config/problems.h"
 #include "config/scalar.h"
 #include "config/secret.h"
 #include "config/value.h"
 
 #define LIST_MAX 4096 /* entries, where a row does not say */
-#define WORD_MAX 48   /* longest key for which a likely one is looked for */
 #define SECRET   "a secret is not written here; say {env: NAME} or {file: PATH}"
 
 struct walk {
@@ -35,52 +35,19 @@ static void complain(struct walk *w, const struct pst_tree_node *node, const cha
     pst_problems_add(w->problems, PST_PROBLEM_ERROR, node->line, node->column, "%s", text);
 }
 
-/* Edit distance, with neighbours exchanged as one step: how people mistype. */
-static unsigned distance(const char *a, const char *b)
-{
-    const size_t a_len = strlen(a), b_len = strlen(b);
-    unsigned rows[3][WORD_MAX + 1];
-
-    if (a_len > WORD_MAX || b_len > WORD_MAX)
-        return WORD_MAX;
-    for (size_t j = 0; j <= b_len; j++)
-        rows[0][j] = (unsigned)j;
-    for (size_t i = 1; i <= a_len; i++) {
-        unsigned *row = rows[i % 3];
-        const unsigned *above = rows[(i - 1) % 3], *second = rows[(i + 1) % 3];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= b_len; j++) {
-            unsigned least = above[j - 1] + (a[i - 1] != b[j - 1]);
-            if (above[j] + 1 < least)
-                least = above[j] + 1;
-            if (row[j - 1] + 1 < least)
-                least = row[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                second[j - 2] + 1 < least)
-                least = second[j - 2] + 1;
-            row[j] = least;
-        }
-    }
-    return rows[a_len % 3][b_len];
-}
-
 static void complain_unknown(struct walk *w, const struct pst_section *section,
                              const struct pst_tree_node *key)
 {
-    const char *likely = NULL;
-    unsigned least = (unsigned)strlen(key->text) / 3 + 1;
+    struct pst_likely likely = pst_likely_begin(key->text);
+    char meant[96];
 
-    for (size_t i = 0; i < section->count; i++) {
-        const unsigned steps = distance(key->text, section->fields[i].key);
-        if (steps <= least && (likely == NULL || steps < least)) {
-            least = steps;
-            likely = section->fields[i].key;
-        }
+    for (const struct pst_section *from = section; from != NULL; from = from->extends) {
+        for (size_t i = 0; i < from->count; i++)
+            pst_likely_offer(&likely, from->fields[i].key);
     }
-    complain(w, key, "unknown key `%.80s`%s%s%s%s%s", key->text,
+    complain(w, key, "unknown key `%.80s`%s%s%s", key->text,
              section->title[0] == '\0' ? "" : " in ", section->title,
-             likely == NULL ? "" : "; did you mean `", likely == NULL ? "" : likely,
-             likely == NULL ? "" : "`?");
+             pst_likely_text(&likely, meant, sizeof meant));
 }
 
 static void read_scalar(struct walk *w, const char *name, const struct pst_field *field,
@@ -188,13 +155,15 @@ static void read_field(struct walk *w, const struct pst_section *section,
         read_secret(w, name, node, place);
     else if (field->kind == PST_FIELD_REFUSED)
         complain(w, node, "%s: %s", name, field->doc);
-    else
+    else if (field->kind != PST_FIELD_IGNORED)
         read_items(w, name, field, node, place);
 }
 
 /* Written as a user would, so a default that cannot be read is our bug. */
 static void apply_defaults(struct walk *w, const struct pst_section *section, void *base)
 {
+    if (section->extends != NULL)
+        apply_defaults(w, section->extends, base);
     for (size_t i = 0; i < section->count; i++) {
         const struct pst_field *field = &section->fields[i];
         unsigned char *place = (unsigned char *)base + field->offset;
@@ -209,11 +178,30 @@ static void apply_defaults(struct walk *w, const struct pst_section *section, vo
 
 static const struct pst_field *find(const struct pst_section *section, const char *key)
 {
-    for (size_t i = 0; i < section->count; i++) {
-        if (section->fields[i].key != NULL && strcmp(section->fields[i].key, key) == 0)
-            return &section->fields[i];
+    for (; section != NULL; section = section->extends) {
+        for (size_t i = 0; i < section->count; i++) {
+            if (section->fields[i].key != NULL && strcmp(section->fields[i].key, key) == 0)
+                return &section->fields[i];
+        }
     }
     return NULL;
+}
+
+static void complain_missing(struct walk *w, const struct pst_section *section,
+                             const struct pst_tree_node *node)
+{
+    for (const struct pst_section *from = section; from != NULL; from = from->extends) {
+        for (size_t i = 0; i < from->count; i++) {
+            const struct pst_field *field = &from->fields[i];
+            char form[256];
+            if (!field->required || pst_tree_get(node, field->key) != NULL ||
+                find(section, field->key) != field)
+                continue;
+            pst_value_form(field, true, form, sizeof form);
+            complain(w, node, "`%s` is missing%s%s: %s", field->key,
+                     section->title[0] == '\0' ? "" : " in ", section->title, form);
+        }
+    }
 }
 
 static void read_map(struct walk *w, const struct pst_section *section,
@@ -226,15 +214,7 @@ static void read_map(struct walk *w, const struct pst_section *section,
         else
             read_field(w, section, field, node->items[i + 1], base);
     }
-    for (size_t i = 0; i < section->count; i++) {
-        const struct pst_field *field = &section->fields[i];
-        char form[256];
-        if (!field->required || pst_tree_get(node, field->key) != NULL)
-            continue;
-        pst_value_form(field, true, form, sizeof form);
-        complain(w, node, "`%s` is missing%s%s: %s", field->key,
-                 section->title[0] == '\0' ? "" : " in ", section->title, form);
-    }
+    complain_missing(w, section, node);
 }
 
 static void read_section(struct walk *w, const struct pst_section *section,
@@ -248,6 +228,8 @@ static void read_section(struct walk *w, const struct pst_section *section,
         read_field(w, section, &section->fields[0], node, base);
     else if (node->kind == PST_TREE_MAP)
         read_map(w, section, node, base);
+    else if (section->listed != NULL && node->kind == PST_TREE_LIST)
+        read_field(w, section, find(section, section->listed), node, base);
     else if (section->plain != NULL && node->kind == PST_TREE_TEXT)
         read_field(w, section, find(section, section->plain), node, base);
     else if (node->kind == PST_TREE_TEXT && node->text[0] == '\0' && !node->quoted)

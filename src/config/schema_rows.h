@@ -9,6 +9,7 @@
 
 /* Where a value goes: a member of the section's struct. */
 #define AT(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
+#define POOL(member)     AT(struct pst_draft_pool, member)
 /* The item itself, in a section of one row. */
 #define ITEM(type) .size = sizeof(type), .required = true
 
@@ -18,6 +19,6 @@
 #define DAY (UINT64_C(86400) * PST_S)
 #define GIB (UINT64_C(1) << 30)
 
-extern const struct pst_section pst_schema_class, pst_schema_pool;
+extern const struct pst_section pst_schema_class, pst_schema_pool, pst_schema_scaler;
 
 #endif

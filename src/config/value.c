@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/scalar.h"
+#include "model/law.h"
 
 struct target {
     const struct pst_field *field;
@@ -70,7 +71,10 @@ static int read_path(const char *text, struct target *t)
 
 static int read_money(const char *text, struct target *t)
 {
-    return store_text(pst_scalar_money(text), text, t);
+    uint64_t micro = 0;
+    int rc = pst_scalar_money(text, &micro);
+
+    return store_ranged(rc, micro, t);
 }
 
 static int read_address(const char *text, struct target *t)
@@ -94,6 +98,15 @@ static int read_choice(const char *text, struct target *t)
             continue;
         t->refused = c->refused;
         return store_ranged(c->refused == NULL ? PST_OK : PST_E_INVALID, (uint64_t)c->value, t);
+    }
+    return PST_E_SYNTAX;
+}
+
+static int read_enum(const char *text, struct target *t)
+{
+    for (uint64_t i = 0; i < t->field->max; i++) {
+        if (strcmp(t->field->names[i], text) == 0)
+            return store_ranged(PST_OK, i, t);
     }
     return PST_E_SYNTAX;
 }
@@ -136,6 +149,61 @@ static int read_size(const char *text, struct target *t)
     int rc = pst_config_size(text, &value);
 
     return store_ranged(rc, value, t);
+}
+
+static int store_real(int rc, double value, struct target *t)
+{
+    PST_ASSERT(t->field->size == sizeof value);
+    if (rc == PST_OK)
+        memcpy(t->place, &value, sizeof value);
+    return rc;
+}
+
+static int read_factor(const char *text, struct target *t)
+{
+    double value = 0;
+    int rc = pst_scalar_factor(text, &value);
+
+    return store_real(rc, value, t);
+}
+
+static int read_rate(const char *text, struct target *t)
+{
+    double value = 0;
+    int rc = pst_scalar_rate(text, &value);
+
+    return store_real(rc, value, t);
+}
+
+/* The law's own reason says more than "cannot be read". */
+static int store_law(const char *text, enum pst_law_unit unit, struct target *t)
+{
+    struct pst_law law;
+
+    PST_ASSERT(t->field->size == sizeof law);
+    if (pst_law_read(text, strlen(text), unit, &law, &t->refused) != PST_OK)
+        return PST_E_INVALID;
+    memcpy(t->place, &law, sizeof law);
+    return PST_OK;
+}
+
+static int read_law(const char *text, struct target *t)
+{
+    return store_law(text, PST_LAW_DURATION, t);
+}
+
+static int read_counts(const char *text, struct target *t)
+{
+    return store_law(text, PST_LAW_NUMBER, t);
+}
+
+/* A law whose mean is one: "exp" is "exp:1", "gamma:2" is "gamma:2:1". */
+static int read_form(const char *text, struct target *t)
+{
+    char whole[64];
+    const int len = snprintf(whole, sizeof whole, "%s:1", text);
+
+    return len < (int)sizeof whole ? store_law(whole, PST_LAW_NUMBER, t) : PST_E_SYNTAX;
 }
 
 static int read_network(const char *text, struct target *t)
@@ -183,12 +251,19 @@ static const struct {
     [PST_FIELD_PATH] = {read_path, "a path", " that begins with '/'"},
     [PST_FIELD_SWITCH] = {read_switch, "true or false", ""},
     [PST_FIELD_CHOICE] = {read_choice, "", ""},
+    [PST_FIELD_ENUM] = {read_enum, "", ""},
     [PST_FIELD_COUNT] = {read_count, "a whole number", ""},
     [PST_FIELD_SHARE] = {read_share, "a share", ", as 0.5 or 50%"},
     [PST_FIELD_WEIGHT] = {read_weight, "a weight", ", as 1 or 0.25"},
+    [PST_FIELD_FACTOR] = {read_factor, "a factor", ", as 2 or 0.1"},
+    [PST_FIELD_RATE] = {read_rate, "a rate", ", as 200/s, 12/m, 30/h"},
     [PST_FIELD_DURATION] = {read_duration, "a duration", " with its unit, as 500ms, 15s, 10m, 2h"},
     [PST_FIELD_SIZE] = {read_size, "a size", " with its unit, as 512B, 64KiB, 32MiB, 2GiB"},
     [PST_FIELD_MONEY] = {read_money, "an amount", " with its currency, as 2.5 USD"},
+    [PST_FIELD_LAW] = {read_law, "a law of durations", ", as 100ms, exp:100ms, pareto:2.5:100ms"},
+    [PST_FIELD_COUNTS] = {read_counts, "a law of counts", ", as 128 or lognormal:1.5:800"},
+    [PST_FIELD_FORM] = {read_form, "a law without its mean", ", as exp, const, gamma:2"},
+    [PST_FIELD_FILE] = {read_text, "a file", ""},
     [PST_FIELD_ADDRESS] = {read_address, "an address",
                            " with its port, as 127.0.0.1:8080 or [::1]:8080"},
     [PST_FIELD_NETWORK] = {read_network, "a network", ", as 10.0.0.0/8 or fd00::/8"},
@@ -199,6 +274,7 @@ static const struct {
     [PST_FIELD_LIST] = {NULL, "a list", ""},
     [PST_FIELD_NAMED] = {NULL, "a map from names", ""},
     [PST_FIELD_REFUSED] = {NULL, "nothing", ""},
+    [PST_FIELD_IGNORED] = {NULL, "anything", ""},
 };
 
 bool pst_value_is_scalar(enum pst_field_kind kind)
@@ -246,14 +322,23 @@ static void write_limit(enum pst_field_kind kind, uint64_t value, char *buffer, 
     }
 }
 
-static void write_choices(const struct pst_choice *choices, char *buffer, size_t size)
+static void append_name(const char *name, char *buffer, size_t size)
 {
-    size_t used = 0;
+    const size_t used = strlen(buffer);
 
-    for (const struct pst_choice *c = choices; c->name != NULL && used < size; c++) {
+    snprintf(buffer + used, size - used, "%s%s", used == 0 ? "" : ", ", name);
+}
+
+static void write_choices(const struct pst_field *field, char *buffer, size_t size)
+{
+    if (field->kind == PST_FIELD_ENUM) {
+        for (uint64_t i = 0; i < field->max; i++)
+            append_name(field->names[i], buffer, size);
+        return;
+    }
+    for (const struct pst_choice *c = field->choices; c->name != NULL; c++) {
         if (c->refused == NULL)
-            used += (size_t)snprintf(buffer + used, size - used, "%s%s", used == 0 ? "" : ", ",
-                                     c->name);
+            append_name(c->name, buffer, size);
     }
 }
 
@@ -263,8 +348,8 @@ void pst_value_form(const struct pst_field *field, bool with_example, char *buff
     char least[32], most[32];
 
     buffer[0] = '\0';
-    if (field->kind == PST_FIELD_CHOICE) {
-        write_choices(field->choices, buffer, size);
+    if (field->kind == PST_FIELD_CHOICE || field->kind == PST_FIELD_ENUM) {
+        write_choices(field, buffer, size);
         return;
     }
     if (field->max == 0 || !pst_value_is_scalar(field->kind)) {

@@ -37,9 +37,9 @@ struct pst_arrival_row {
 };
 #define PST_CLASS_DRAWN UINT8_MAX
 
-/* Recorded quantiles of a count, ascending, evenly spaced in probability; drawn by inversion. */
+/* Recorded quantiles of a count, ascending; drawn by inversion. */
 struct pst_quantiles {
-    const uint32_t *values;
+    const uint32_t *values; /* values[i] is the quantile i / (count - 1) */
     uint32_t count; /* 0: none */
 };
 
