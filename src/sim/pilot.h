@@ -10,8 +10,11 @@
  *          ready or miss the metric count as 0 on the way up and as at target on the way down
  *   kpa    Knative pod autoscaler: concurrency averaged over 60 s, panic over 6 s at 200 %, no
  *          scale-down while it panics, rates 1000 up and 2 down, tick 2 s
- *   apa    AIBrix: up when the metric is above target x (1 + 0.1), down below target x (1 - 0.2), tick
- *          10 s as its defaults have it
+ *   apa    AIBrix: up when the metric's mean over 180 s is above target x (1 + 0.1), down below target
+ *          x (1 - 0.1), at most doubled or halved, scale-in cooled down over 300 s, tick 10 s
+ *
+ * An HPA is also what stands between the house's own decision and the replicas where the actuator is
+ * one (or KEDA): then it is told that number as an external metric.
  *
  * Guarantee: pure; a pilot is a function of its sights. A sight without metrics is unknown: what
  * each rule does then is what it is known to do.
@@ -39,6 +42,7 @@ struct pst_sight {
 
 struct pst_pilot;
 
+/* PST_E_INVALID: the policy needs no pilot, the core's rule acts itself. PST_E_NOMEM. */
 int pst_pilot_new(const struct pst_scenario_policy *policy, const struct pst_scaler_pool *pool,
                   struct pst_pilot **ret_pilot);
 void pst_pilot_free(struct pst_pilot *pilot); /* takes NULL */
@@ -47,7 +51,10 @@ pst_ns pst_pilot_due(const struct pst_pilot *pilot);
 /* A look; returns the number it asks for, within min and max. */
 uint32_t pst_pilot_look(struct pst_pilot *pilot, const struct pst_sight *sight);
 
-/* Its published default target, in the pilot's unit; the grid that its best is looked for in. */
+/*
+ * Its published default target, in the pilot's unit; the grid that its best is looked for in. Of the
+ * core's own rules: 0, and none.
+ */
 uint64_t pst_pilot_default(enum pst_scenario_pilot pilot, const struct pst_scaler_pool *pool);
 uint32_t pst_pilot_grid(enum pst_scenario_pilot pilot, const struct pst_scaler_pool *pool,
                         uint64_t ret_targets[16]);
