@@ -30,11 +30,12 @@ struct pst_demand;
 
 /* What there is. */
 struct pst_supply {
-    pst_ns start;       /* measured start time, P90 */
-    uint32_t slots;     /* of one replica */
-    uint32_t ready;     /* replicas that serve */
-    uint32_t starting;  /* replicas that will */
-    pst_ns starting_in; /* from now, when the first of them is expected; 0 without one */
+    pst_ns start;        /* measured start time, P90 */
+    uint32_t slots;      /* of one replica */
+    uint32_t ready;      /* replicas that serve */
+    uint32_t starting;   /* replicas that will */
+    pst_ns starting_in;  /* from now, when the first of them is expected; 0 without one */
+    pst_ns starting_all; /* … and the last; 0: with the first */
 };
 
 int pst_demand_new(const struct pst_scaler_config *config, uint16_t pool,

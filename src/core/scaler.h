@@ -38,6 +38,7 @@ struct pst_scaler_class {
     pst_ns max_wait;       /* its deadline D */
     uint32_t depth_weight; /* rule DEPTH; 3, 2, 1 */
     uint8_t envelope;      /* its bursts keep a floor; by default every class but the lowest */
+    uint8_t sheds;         /* refuses what would wait longer than max_wait; 0: lets it wait */
 };
 
 struct pst_scaler_pool {

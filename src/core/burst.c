@@ -1,0 +1,126 @@
+/* burst.c - see burst.h. */
+#include "core/burst.h"
+
+#define FAST_S    10   /* the mean that begins and ends a burst */
+#define EDGE_S    3    /* the shorter one that dates its end */
+#define PRESENT_S 30   /* the mean that is its rate */
+#define LEARN_S   30   /* until then the calm rate is not known */
+#define LEVEL_S   1800 /* a burst that lasts longer is none */
+
+static double follow(double mean, double value, double samples)
+{
+    return mean + (value - mean) / samples;
+}
+
+/* One second outside bursts. */
+static void calm_add(struct pst_burst *b, const struct pst_burst_config *config, double rate,
+                     double refused, double fast)
+{
+    double calm = pst_burst_calm(b);
+    double samples;
+
+    if (b->seconds < config->memory_s)
+        b->seconds++;
+    samples = b->seconds;
+    b->deviation = follow(b->deviation, fast > calm ? fast - calm : calm - fast, samples);
+    b->admitted = follow(b->admitted, rate - refused, samples);
+    if (refused < b->refused && config->refused_s < b->seconds)
+        samples = config->refused_s > 0 ? config->refused_s : 1;
+    b->refused = follow(b->refused, refused, samples);
+}
+
+static double rise_of(const struct pst_burst *b, const struct pst_burst_config *config)
+{
+    double rise = pst_burst_calm(b);
+
+    if (rise < 4 * b->deviation)
+        rise = 4 * b->deviation;
+    return rise < config->floor ? config->floor : rise;
+}
+
+static void learn(struct pst_burst *b)
+{
+    b->lengths_s[b->next] = b->busy_s;
+    b->next = (b->next + 1) % PST_BURST_KEPT;
+    if (b->learned < PST_BURST_KEPT)
+        b->learned++;
+    b->age_s = 0;
+}
+
+/* One second of a burst. */
+static void burst_add(struct pst_burst *b, const struct pst_window *window, double fast)
+{
+    double high = pst_burst_calm(b) + b->rise / 2;
+
+    b->age_s++;
+    if (pst_window_mean(window, EDGE_S) >= high)
+        b->busy_s = b->age_s;
+    if (fast < high) {
+        learn(b);
+    } else if (b->age_s > LEVEL_S) {
+        b->admitted = pst_window_mean(window, PST_WINDOW_SECONDS);
+        b->refused = 0;
+        b->age_s = 0;
+    }
+}
+
+void pst_burst_add(struct pst_burst *b, const struct pst_burst_config *config,
+                   const struct pst_window *window, double refused)
+{
+    double fast = pst_window_mean(window, FAST_S);
+
+    PST_ASSERT(config->memory_s > 0);
+    if (pst_burst_is_on(b)) {
+        burst_add(b, window, fast);
+        return;
+    }
+    b->rise = rise_of(b, config);
+    if (b->seconds >= LEARN_S && fast > pst_burst_calm(b) + b->rise) {
+        b->age_s = b->busy_s = 1;
+        return;
+    }
+    calm_add(b, config, pst_window_mean(window, 1), refused, fast);
+}
+
+double pst_burst_calm(const struct pst_burst *b)
+{
+    return b->admitted + b->refused;
+}
+
+double pst_burst_present(const struct pst_burst *b, const struct pst_window *window)
+{
+    uint32_t seconds = b->age_s;
+
+    if (!pst_burst_is_on(b))
+        return pst_burst_calm(b);
+    if (seconds < EDGE_S)
+        seconds = EDGE_S;
+    return pst_window_mean(window, seconds < PRESENT_S ? seconds : PRESENT_S);
+}
+
+double pst_burst_remaining_s(const struct pst_burst *b)
+{
+    double sum = 0;
+    uint32_t longer = 0;
+
+    for (uint32_t i = 0; i < b->learned; i++) {
+        if (b->lengths_s[i] > b->age_s) {
+            sum += b->lengths_s[i] - b->age_s;
+            longer++;
+        }
+    }
+    if (!pst_burst_is_on(b))
+        return 0;
+    return longer == 0 ? b->age_s : sum / longer;
+}
+
+double pst_burst_usual_s(const struct pst_burst *b)
+{
+    double sum = 0, square = 0;
+
+    for (uint32_t i = 0; i < b->learned; i++) {
+        sum += b->lengths_s[i];
+        square += (double)b->lengths_s[i] * b->lengths_s[i];
+    }
+    return sum > 0 ? square / sum : 0;
+}

@@ -1,0 +1,299 @@
+/* demand_terms.c - see demand.h: the questions, answered from the outlook. */
+#include "core/demand_internal.h"
+#include "core/num.h"
+#include "core/staff.h"
+
+#define LATE_SHARE 0.01 /* of a class's requests that may wait past its target */
+#define LATE_FOR_S 30   /* before a late class asks for more */
+#define AFTER_S    60   /* past a start time: how far bears() looks */
+#define SLACK      1e-9 /* a sum of rates that fits exactly fits */
+
+/* ---- words ---- */
+
+static uint32_t replicas_of(const struct pst_demand *d, double slots)
+{
+    uint64_t replicas = pst_ceil_u64(slots * (1 - SLACK) / d->pool.slots);
+
+    return (uint32_t)pst_min_u64(replicas, UINT16_MAX);
+}
+
+static void raise_to(uint32_t *most, uint32_t value)
+{
+    if (*most < value)
+        *most = value;
+}
+
+static double seconds_of(pst_ns span)
+{
+    return (double)span / PST_S;
+}
+
+/* Work that can wait is planned to fill so much of a slot; other work is staffed for by queueing. */
+static double planned(const struct pst_demand *d, uint32_t c, double slots)
+{
+    if (!pst_demand_can_wait(d, c) || d->pool.utilisation_ppm == 0)
+        return slots;
+    return slots * PST_PPM / d->pool.utilisation_ppm;
+}
+
+/* Seconds that a class may wait before that is worth a word. */
+static double patience_s(const struct pst_demand *d, uint32_t c)
+{
+    double half_s = seconds_of(d->config[c].max_wait) / 2;
+
+    return pst_demand_can_wait(d, c) ? half_s : seconds_of(d->config[c].target);
+}
+
+/* Slots that serve at the middle of a step from now: ready ones, and those that will be by then. */
+static double supply_at(const struct pst_demand *d, const struct pst_supply *supply, uint32_t step)
+{
+    pst_ns at = (2 * (pst_ns)step + 1) * PST_OUTLOOK_STEP_S * PST_S / 2;
+    pst_ns first = supply->starting_in;
+    pst_ns last = pst_max_u64(supply->starting_all, first);
+    uint64_t replicas = supply->ready;
+
+    if (supply->starting > 0 && at >= last)
+        replicas += supply->starting;
+    else if (supply->starting > 0 && at >= first)
+        replicas += 1 + pst_muldiv(supply->starting - 1, at - first, last - first);
+    return (double)replicas * d->pool.slots;
+}
+
+static double queued_all(const struct pst_demand *d)
+{
+    return d->outlook.classes[d->classes_count - 1].queued;
+}
+
+/* ---- now ---- */
+
+/*
+ * The rate to staff for: bursts are left to `ahead`, until one has lasted for a start time and goes on
+ * for another.
+ */
+static double staffed_rate(const struct pst_demand *d, const struct pst_demand_class *class_)
+{
+    double start_s = seconds_of(d->start);
+
+    if (class_->burst.age_s >= start_s && pst_burst_remaining_s(&class_->burst) >= start_s)
+        return pst_burst_present(&class_->burst, &class_->window);
+    return pst_burst_calm(&class_->burst);
+}
+
+/* cs^2 of what was served: 1 until known. */
+static double service_variation(const struct pst_demand *d)
+{
+    double mean = pst_demand_service_s(d);
+    double variation = 1;
+
+    if (mean > 0)
+        variation = d->service_square / d->served / (mean * mean) - 1;
+    return variation < 0 ? 0 : variation;
+}
+
+void pst_demand_staff(struct pst_demand *d)
+{
+    struct pst_staff_load load = {.service_s = pst_demand_service_s(d)};
+    uint32_t most =
+        (uint32_t)pst_min_u64((pst_mul_sat(d->pool.max + 1, d->pool.slots)), UINT32_MAX);
+
+    for (uint32_t c = 0; c < d->classes_count; c++) {
+        struct pst_demand_class *class_ = &d->classes[c];
+
+        load.erlangs += staffed_rate(d, class_);
+        load.variability = (pst_dispersion_index(&class_->dispersion) + service_variation(d)) / 2;
+        if (pst_demand_can_wait(d, c) || load.service_s <= 0)
+            class_->staffed =
+                (uint32_t)pst_min_u64(pst_ceil_u64(planned(d, c, load.erlangs)), most);
+        else
+            class_->staffed =
+                pst_staff_servers(&load, seconds_of(d->config[c].target), LATE_SHARE, most);
+    }
+}
+
+static uint32_t need_now(const struct pst_demand *d)
+{
+    uint32_t need = 0;
+
+    if (d->known_seconds < PST_OUTLOOK_STEP_S) /* a rate of a few seconds is none */
+        return 0;
+    for (uint32_t c = 0; c < d->classes_count; c++)
+        raise_to(&need, replicas_of(d, d->classes[c].staffed));
+    return need;
+}
+
+/* ---- envelope ---- */
+
+static uint32_t need_envelope(const struct pst_demand *d)
+{
+    pst_ns service = pst_to_u64(pst_demand_service_s(d) * PST_S);
+    uint32_t need = 0;
+
+    for (uint32_t c = 0; c < d->classes_count; c++) {
+        pst_ns patience = pst_add_sat(d->config[c].target, service);
+
+        if (d->config[c].envelope && !pst_demand_can_wait(d, c))
+            raise_to(&need, replicas_of(d, pst_envelope_slots(&d->classes[c].envelope, patience)));
+    }
+    return need;
+}
+
+/* ---- ahead and backlog, from what waits at a step ---- */
+
+static uint32_t need_ahead(const struct pst_demand *d, uint32_t step,
+                           const double waiting[PST_CLASSES_MAX])
+{
+    uint32_t need = 0;
+
+    for (uint32_t c = 0; c < d->classes_count; c++) {
+        double slots = pst_outlook_least(&d->outlook, c, step, pst_demand_beyond(d, c), waiting[c]);
+
+        raise_to(&need, replicas_of(d, planned(d, c, slots)));
+    }
+    return need;
+}
+
+/* Backlog that a class does not tolerate: beyond out_above, and beyond half its deadline. */
+static double tolerated_s(const struct pst_demand *d, uint32_t c)
+{
+    double half_s = seconds_of(d->config[c].max_wait) / 2;
+    double out_s = seconds_of(d->pool.out_above);
+
+    return half_s > out_s ? half_s : out_s;
+}
+
+/*
+ * Where a class's backlog is above what it tolerates now, and still will be at `step` with the slots
+ * that will be there: those that bring it below that within its deadline.
+ */
+static uint32_t need_backlog(const struct pst_demand *d, double slots_now, uint32_t step,
+                             double slots, const double waiting[PST_CLASSES_MAX])
+{
+    uint32_t need = 0;
+
+    for (uint32_t c = 0; c < d->classes_count; c++) {
+        const struct pst_outlook_class *class_ = &d->outlook.classes[c];
+        double tolerated = tolerated_s(d, c);
+        double work = waiting[c];
+        uint32_t end = step + (uint32_t)(class_->deadline_s / PST_OUTLOOK_STEP_S);
+
+        if (class_->queued <= tolerated * slots_now || waiting[c] <= tolerated * slots)
+            continue;
+        for (uint32_t v = step; v < end && v < d->outlook.steps; v++)
+            work += class_->rates[v] * PST_OUTLOOK_STEP_S;
+        raise_to(&need, replicas_of(d, work / (class_->deadline_s + tolerated)));
+    }
+    return need;
+}
+
+/* ---- sla ---- */
+
+/*
+ * A class has been late for a while, all slots are in use, and neither will the burst that makes it
+ * late be over before a replica is ready, nor is the queue draining: one more. A class that can wait
+ * asks only if it would still wait for too long by then.
+ */
+static bool is_late(const struct pst_demand *d, uint32_t c, double slots_now, double slots,
+                    const double waiting[PST_CLASSES_MAX])
+{
+    const struct pst_demand_class *class_ = &d->classes[c];
+    double patience = patience_s(d, c);
+    bool late_then = waiting[c] > patience * slots;
+    bool late_now = d->outlook.classes[c].queued > patience * slots_now;
+
+    if (class_->late_s < LATE_FOR_S)
+        return false;
+    for (uint32_t i = 0; i <= c; i++) {
+        const struct pst_burst *burst = &d->classes[i].burst;
+
+        if (pst_burst_is_on(burst) && pst_burst_remaining_s(burst) < seconds_of(d->start))
+            return false;
+    }
+    if (late_then)
+        return true;
+    return !late_now && !pst_demand_can_wait(d, c);
+}
+
+/* ---- the questions ---- */
+
+void pst_demand_terms(struct pst_demand *d, const struct pst_supply *supply,
+                      uint32_t terms[PST_TERM_COUNT], bool *ret_worth)
+{
+    uint32_t lead = pst_demand_lead(d);
+    uint32_t there = supply->ready + supply->starting;
+    double slots_now = (double)supply->ready * d->pool.slots;
+    double slots = supply_at(d, supply, lead);
+    double waiting[PST_CLASSES_MAX];
+    bool waits = false;
+
+    pst_outlook_begin(&d->outlook, waiting);
+    for (uint32_t k = 0; k < lead; k++)
+        pst_outlook_advance(&d->outlook, k, supply_at(d, supply, k), waiting);
+
+    terms[PST_TERM_NOW] = need_now(d);
+    terms[PST_TERM_AHEAD] = need_ahead(d, lead, waiting);
+    terms[PST_TERM_BACKLOG] = need_backlog(d, slots_now, lead, slots, waiting);
+    terms[PST_TERM_ENVELOPE] = need_envelope(d);
+    terms[PST_TERM_SLA] = 0;
+    for (uint32_t c = 0; c < d->classes_count; c++) {
+        if (is_late(d, c, slots_now, slots, waiting))
+            terms[PST_TERM_SLA] = supply->ready + 1;
+        waits = waits || d->outlook.classes[c].queued > patience_s(d, c) * slots_now ||
+                d->classes[c].late_s >= LATE_FOR_S;
+    }
+    *ret_worth = !waits || terms[PST_TERM_NOW] > there || terms[PST_TERM_AHEAD] > there ||
+                 terms[PST_TERM_BACKLOG] > there || terms[PST_TERM_SLA] > there ||
+                 terms[PST_TERM_ENVELOPE] > there || waiting[d->classes_count - 1] > 0;
+}
+
+uint32_t pst_demand_most(struct pst_demand *d, const struct pst_supply *supply, uint32_t have,
+                         pst_ns span)
+{
+    uint64_t last = span / (PST_OUTLOOK_STEP_S * PST_S) + pst_demand_lead(d);
+    double slots_now = (double)supply->ready * d->pool.slots;
+    double slots = (double)have * d->pool.slots;
+    double waiting[PST_CLASSES_MAX];
+    uint32_t need = need_now(d);
+
+    raise_to(&need, need_envelope(d));
+    pst_outlook_begin(&d->outlook, waiting);
+    for (uint32_t k = 0;; k++) {
+        raise_to(&need, need_ahead(d, k, waiting));
+        raise_to(&need, need_backlog(d, slots_now, k, slots, waiting));
+        if (k >= last || k >= d->outlook.steps)
+            return need;
+        pst_outlook_advance(&d->outlook, k, slots, waiting);
+    }
+}
+
+bool pst_demand_bears(const struct pst_demand *d, const struct pst_supply *supply,
+                      uint32_t replicas)
+{
+    uint32_t last = pst_demand_lead(d) + AFTER_S / PST_OUTLOOK_STEP_S;
+    double slots = (double)replicas * d->pool.slots;
+    double waiting[PST_CLASSES_MAX];
+
+    (void)supply;
+    for (uint32_t c = 0; c < d->classes_count; c++) {
+        if (!pst_demand_can_wait(d, c) && d->classes[c].staffed > slots)
+            return false;
+    }
+    pst_outlook_begin(&d->outlook, waiting);
+    for (uint32_t k = 0;; k++) {
+        for (uint32_t c = 0; c < d->classes_count; c++) {
+            if (waiting[c] > patience_s(d, c) * slots)
+                return false;
+        }
+        if (k >= last || k >= d->outlook.steps)
+            return true;
+        pst_outlook_advance(&d->outlook, k, slots, waiting);
+    }
+}
+
+pst_ns pst_demand_backlog(const struct pst_demand *d, const struct pst_supply *supply)
+{
+    uint64_t slots = (uint64_t)supply->ready * d->pool.slots;
+
+    if (slots == 0)
+        return PST_NEVER;
+    return pst_to_u64(queued_all(d) * PST_S / (double)slots);
+}

@@ -1,0 +1,45 @@
+/*
+ * envelope.h - the slots that the bursts of the last hour would have needed.
+ *
+ * Why: a class that cannot wait for a replica to start is served by what is there when its burst comes,
+ * or not in time. Bursts recur: what the last hour brought is kept ready for the next. A burst of 2 s
+ * and a drift over 5 minutes ask for different numbers, so every length of window is looked at.
+ *
+ *   slots = max over w of (largest work in any window of w seconds, of the last hour) / (w + patience)
+ *
+ * patience: the wait that is aimed for, and one service time, within which work of the window may still
+ * be running. Work that fits a window plus its patience was served in time.
+ *
+ * Guarantee: fixed memory; O(windows) per second. Windows are 12 of 1 … 300 s; the hour is kept minute
+ * by minute, so a maximum is forgotten after 60 to 61 minutes. Unknown seconds are left out: they age
+ * nothing.
+ * Source: the arrival envelope of network calculus (Le Boudec & Thiran, "Network Calculus", 1.2).
+ */
+#ifndef PST_CORE_ENVELOPE_H
+#define PST_CORE_ENVELOPE_H
+
+#include "pst.h"
+
+#define PST_ENVELOPE_WINDOWS 12
+#define PST_ENVELOPE_LONGEST 300 /* seconds */
+#define PST_ENVELOPE_MINUTES 60
+
+/* All zero is an empty one. */
+struct pst_envelope {
+    uint64_t total;                            /* work since the beginning, modulo 2^64 */
+    uint64_t totals[PST_ENVELOPE_LONGEST + 1]; /* … at the end of each of the last seconds */
+    uint32_t seconds;                          /* seen; up to PST_ENVELOPE_LONGEST */
+    uint32_t at;                               /* of `total` in `totals` */
+    uint32_t second;                           /* of the minute that runs */
+    uint32_t minute;                           /* where it goes in `minutes` */
+    uint64_t running[PST_ENVELOPE_WINDOWS];    /* largest of the minute that runs */
+    uint64_t hour[PST_ENVELOPE_WINDOWS];       /* largest of the minutes before it */
+    uint64_t minutes[PST_ENVELOPE_MINUTES][PST_ENVELOPE_WINDOWS];
+};
+
+/* A second that ended: the slot-time that came in it, ns. */
+void pst_envelope_add(struct pst_envelope *envelope, uint64_t work);
+/* Slots; 0 of nothing. */
+double pst_envelope_slots(const struct pst_envelope *envelope, pst_ns patience);
+
+#endif

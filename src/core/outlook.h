@@ -1,0 +1,51 @@
+/*
+ * outlook.h - what is queued, what will come, and what capacity that takes: the fluid model.
+ *
+ * Why: a replica that is asked for now serves one start time later. Over minutes, queues of many
+ * requests move like water: rate in, slots out, never below zero. What stands at the time u when a
+ * replica could be there, and what comes after, say how many slots meet every deadline:
+ *
+ *   mu = max over v >= u of (B(u) + A(u, v)) / (v - u + D)
+ *
+ * B(u) the work that waits at u, A(u, v) the work that comes between u and v, D the class's deadline: all
+ * that has come by v must have been served by v + D. Both are of the class and those above it, which go
+ * first.
+ *
+ * A class that sheds refuses what would wait longer than D: such work is gone, and does not wait at u.
+ *
+ * Guarantee: pure; advancing is O(classes), mu O(steps). Steps are of 10 s.
+ * Source: service curves and deadlines of network calculus (Le Boudec & Thiran, 1.4).
+ */
+#ifndef PST_CORE_OUTLOOK_H
+#define PST_CORE_OUTLOOK_H
+
+#include "core/forecast.h"
+#include "core/gate.h"
+
+#define PST_OUTLOOK_STEP_S 10
+#define PST_OUTLOOK_STEPS  PST_FORECAST_AHEAD_MAX
+
+struct pst_outlook_class {
+    double deadline_s; /* D, > 0 */
+    bool sheds;
+    double queued; /* of it and those above, now; slot-seconds */
+    double
+        rates[PST_OUTLOOK_STEPS]; /* work that comes, of it and those above, step by step; slots */
+};
+
+struct pst_outlook {
+    uint32_t classes_count;
+    uint32_t steps; /* known */
+    struct pst_outlook_class classes[PST_CLASSES_MAX];
+};
+
+/* waiting[class]: slot-seconds that wait now. */
+void pst_outlook_begin(const struct pst_outlook *outlook, double waiting[PST_CLASSES_MAX]);
+/* From the beginning of the step to its end, with so many slots. step < outlook->steps. */
+void pst_outlook_advance(const struct pst_outlook *outlook, uint32_t step, double slots,
+                         double waiting[PST_CLASSES_MAX]);
+/* mu, slots: what waits at the beginning of `step`, and v up to `steps` later (or what is known). */
+double pst_outlook_least(const struct pst_outlook *outlook, uint32_t class_, uint32_t step,
+                         uint32_t steps, double waiting);
+
+#endif
