@@ -1,0 +1,263 @@
+/*
+ * decide.c - one pool, one second: what is needed, what may be, what can be had; and the record of it.
+ *
+ * needed = the largest term -> clamped by max and budget -> more than stands: as far as it can be had,
+ * at once; less: as far as scalein.c says.
+ */
+#include "core/formula.h"
+#include "core/num.h"
+#include "core/scaler_internal.h"
+
+#define SAY_EVERY (60 * PST_S)
+
+static uint32_t least_u32(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t most_u32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool is_stale(const struct pst_scaler_seat *seat, pst_ns now)
+{
+    if (seat->observed_at == PST_NEVER)
+        return true;
+    return seat->config->stale_after != 0 && now - seat->observed_at > seat->config->stale_after;
+}
+
+/* After a start we know less than whoever ran before us: for the longest start, or drain. */
+static bool is_held(const struct pst_scaler *scaler, const struct pst_scaler_seat *seat)
+{
+    pst_ns hold = pst_max_u64(seat->config->start_time, pst_life_start_time(seat));
+
+    hold = pst_max_u64(hold, pst_max_u64(seat->config->warm_time, seat->config->drain_deadline));
+    return scaler->now - scaler->first_tick < hold;
+}
+
+static void supply(const struct pst_scaler_seat *seat, const struct pst_census *c,
+                   struct pst_supply *ret_supply)
+{
+    *ret_supply = (struct pst_supply){
+        .start = pst_life_start_time(seat),
+        .slots = seat->config->slots,
+        .ready = c->ready,
+        .starting = c->coming,
+        .starting_in = c->coming_in,
+    };
+}
+
+/* The number that stands: what was asked for, and what runs although nobody here asked for it. */
+static uint32_t standing(struct pst_scaler_seat *seat, const struct pst_scaler_need *n, pst_ns now)
+{
+    uint32_t before = seat->desired, runs = pst_census_serving(&n->census);
+
+    if (!seat->decided) {
+        for (uint32_t i = 0; i <= PST_REPLICAS_MAX; i++)
+            pst_scalein_needs(seat, i, now);
+        before = seat->config->min;
+    }
+    if (n->is_held)
+        before = most_u32(before, most_u32(runs, seat->told));
+    else if (seat->config->actuate || !seat->decided)
+        before = most_u32(before, runs);
+    return before;
+}
+
+static void floor_terms(struct pst_scaler_seat *seat, pst_ns ahead, pst_ns now)
+{
+    seat->terms[PST_TERM_CRON] = pst_floors_most(&seat->floors, PST_FLOOR_CRON, now, ahead);
+    seat->terms[PST_TERM_PROFILE] = pst_floors_most(&seat->floors, PST_FLOOR_PROFILE, now, ahead);
+    seat->terms[PST_TERM_CANARY] = pst_floors_most(&seat->floors, PST_FLOOR_CANARY, now, ahead);
+    seat->terms[PST_TERM_MIN] = seat->config->min;
+}
+
+static void formula_term(const struct pst_scaler *scaler, struct pst_scaler_seat *seat,
+                         const struct pst_scaler_need *n)
+{
+    struct pst_demand_view view;
+    struct pst_formula_sight sight = {
+        .view = &view,
+        .backlog = pst_demand_backlog(seat->demand, &n->supply),
+        .before = n->before,
+        .step_is_due =
+            seat->stepped_at == PST_NEVER || scaler->now - seat->stepped_at >= n->supply.start,
+    };
+    enum pst_term term;
+    uint32_t need;
+
+    pst_demand_view(seat->demand, &view);
+    need = pst_formula(&scaler->config, seat->config, &sight, &term);
+    seat->terms[term] = most_u32(seat->terms[term], need);
+    if (term == PST_TERM_BACKLOG && need > n->before)
+        seat->stepped_at = scaler->now;
+}
+
+/* Fills the terms. Those of demand stay as they were while nobody observes: unknown is not zero. */
+static void ask(struct pst_scaler *scaler, struct pst_scaler_seat *seat, struct pst_scaler_need *n)
+{
+    bool is_worth = true;
+
+    floor_terms(seat, n->supply.start, scaler->now);
+    if (!n->is_stale) {
+        for (int t = PST_TERM_NOW; t <= PST_TERM_ENVELOPE; t++)
+            seat->terms[t] = 0;
+        if (seat->config->rule == PST_RULE_AHEAD)
+            pst_demand_terms(seat->demand, &n->supply, seat->terms, &is_worth);
+        else
+            formula_term(scaler, seat, n);
+    }
+    if (seat->busy) /* somebody is there now: a first replica, whatever the averages say */
+        seat->terms[PST_TERM_NOW] = most_u32(seat->terms[PST_TERM_NOW], 1);
+    if (!is_worth)
+        n->vetoes |= 1u << PST_VETO_WORTH;
+}
+
+static enum pst_term winner(const struct pst_scaler_seat *seat)
+{
+    int best = PST_TERM_NOW;
+
+    for (int t = PST_TERM_NOW + 1; t < PST_TERM_COUNT; t++) {
+        if (seat->terms[t] > seat->terms[best])
+            best = t;
+    }
+    return (enum pst_term)best;
+}
+
+/* The terms that count: without observations only those that need none. */
+static uint32_t needed(const struct pst_scaler_seat *seat, const struct pst_scaler_need *n)
+{
+    uint32_t need = seat->busy ? 1 : 0;
+
+    for (int t = n->is_stale ? PST_TERM_CRON : PST_TERM_NOW; t < PST_TERM_COUNT; t++)
+        need = most_u32(need, seat->terms[t]);
+    return need;
+}
+
+/* What may run at most, by the budget: never less than min. */
+static uint32_t limit(const struct pst_scaler_seat *seat, const struct pst_census *c)
+{
+    const struct pst_scaler_pool *config = seat->config;
+    uint32_t allowed = pst_cost_allows(&seat->cost, config->cost_micro, config->budget_hour_micro,
+                                       config->budget_day_micro, pst_life_start_time(seat));
+
+    allowed = (uint32_t)pst_sub_sat(allowed, c->warm + c->warming);
+    return most_u32(config->min, least_u32(allowed, config->max));
+}
+
+static void bound(const struct pst_scaler_seat *seat, struct pst_scaler_need *n)
+{
+    uint32_t allowed = limit(seat, &n->census), max = seat->config->max;
+
+    if (n->need > max)
+        n->vetoes |= 1u << PST_VETO_MAX;
+    n->need = least_u32(n->need, max);
+    n->before = least_u32(n->before, max);
+    if (n->need > allowed || (n->before > allowed && !n->is_held))
+        n->vetoes |= 1u << PST_VETO_BUDGET;
+    n->need = least_u32(n->need, allowed);
+    if (!n->is_held)
+        n->before = least_u32(n->before, allowed);
+}
+
+/* Of what is needed beyond what there is, as much as can be had. */
+static uint32_t obtainable(const struct pst_scaler *scaler, uint16_t pool,
+                           struct pst_scaler_need *n)
+{
+    const struct pst_scaler_seat *seat = &scaler->seats[pool];
+    const struct pst_census *c = &n->census;
+    uint32_t there = pst_census_serving(c), wanted = most_u32(n->need, n->before), vetoes;
+
+    if (seat->config->actuate)
+        there += c->warm + c->draining; /* to be promoted, and taken back */
+    else
+        there = most_u32(there, n->before); /* others have been asked for these */
+    if (there < wanted) {
+        there += pst_act_startable(scaler, pool, c, wanted - there, &vetoes);
+        n->vetoes |= vetoes;
+    }
+    return most_u32(n->before, least_u32(n->need, there));
+}
+
+static uint16_t to_u16(uint32_t n)
+{
+    return (uint16_t)least_u32(n, UINT16_MAX);
+}
+
+static uint32_t to_ms(pst_ns ns)
+{
+    return (uint32_t)pst_min_u64(ns / PST_MS, UINT32_MAX);
+}
+
+static pst_ns oldest_input(const struct pst_scaler_seat *seat, pst_ns now)
+{
+    pst_ns age = seat->observed_at == PST_NEVER ? PST_NEVER : now - seat->observed_at;
+
+    if (seat->config->gpu_guard_ppm > 0)
+        age = pst_max_u64(age, pst_signals_age(&seat->signals, PST_SIGNAL_GPU, now));
+    return age;
+}
+
+static void record(struct pst_scaler *scaler, uint16_t pool, const struct pst_scaler_need *n)
+{
+    struct pst_scaler_seat *seat = &scaler->seats[pool];
+    struct pst_scaler_action decision = {.kind = PST_SCALER_DECISION, .pool = pool};
+    const struct pst_scaler_action *last = &seat->last;
+    const struct pst_census *c = &n->census;
+    bool is_news;
+
+    decision.u.decision.desired = to_u16(seat->desired);
+    decision.u.decision.before = to_u16(n->before);
+    decision.u.decision.ready = to_u16(c->ready);
+    decision.u.decision.starting = to_u16(c->coming + c->stuck);
+    decision.u.decision.warm = to_u16(c->warm);
+    decision.u.decision.draining = to_u16(c->draining + c->leaving);
+    for (int t = 0; t < PST_TERM_COUNT; t++)
+        decision.u.decision.terms[t] = to_u16(seat->terms[t]);
+    decision.u.decision.winner = (uint8_t)winner(seat);
+    decision.u.decision.vetoes = n->vetoes;
+    decision.u.decision.backlog_ms = to_ms(pst_demand_backlog(seat->demand, &n->supply));
+    decision.u.decision.start_ms = to_ms(n->supply.start);
+    decision.u.decision.oldest_input_ms = to_ms(oldest_input(seat, scaler->now));
+    is_news = !seat->said || decision.u.decision.desired != last->u.decision.desired ||
+              decision.u.decision.winner != last->u.decision.winner ||
+              decision.u.decision.vetoes != last->u.decision.vetoes ||
+              scaler->now - seat->said_at >= SAY_EVERY;
+    seat->last = decision;
+    if (!is_news)
+        return;
+    seat->said = true;
+    seat->said_at = scaler->now;
+    *pst_scaler_say(scaler, PST_SCALER_DECISION, pool) = decision;
+}
+
+void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
+{
+    struct pst_scaler_seat *seat = &scaler->seats[pool];
+    struct pst_scaler_need n = {
+        .is_stale = is_stale(seat, scaler->now),
+        .is_held = is_held(scaler, seat),
+    };
+
+    pst_census(scaler, pool, &n.census);
+    supply(seat, &n.census, &n.supply);
+    n.before = standing(seat, &n, scaler->now);
+    ask(scaler, seat, &n);
+    n.need = needed(seat, &n);
+    bound(seat, &n);
+    if (n.is_stale)
+        n.vetoes |= 1u << PST_VETO_STALE;
+    if (n.census.stuck > 0)
+        n.vetoes |= 1u << PST_VETO_PENDING;
+    if (n.need < n.before) {
+        seat->desired = pst_scalein(scaler, pool, &n);
+    } else {
+        pst_scalein_needs(seat, n.need, scaler->now);
+        seat->desired = obtainable(scaler, pool, &n);
+    }
+    seat->decided = true;
+    record(scaler, pool, &n);
+    if (seat->config->actuate)
+        pst_act(scaler, pool);
+}

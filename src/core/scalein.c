@@ -1,0 +1,120 @@
+/*
+ * scalein.c - how far down is safe.
+ *
+ * The least number that demand can do with, now and until a start that is asked for later would be
+ * there: the smallest c to which, with c replicas, no more than c are needed within a start time and a
+ * minute. Then the largest of these in the last in_after: a number was enough for so long, or it is not
+ * taken. The guards raise it further, each to the least that it can bear; those that know no
+ * number forbid.
+ *
+ * Guarantee: never below `need`, never above `before`; each reason that raised the number has its bit.
+ */
+#include "core/num.h"
+#include "core/scaler_internal.h"
+
+void pst_scalein_needs(struct pst_scaler_seat *seat, uint32_t replicas, pst_ns now)
+{
+    seat->needed_at[replicas] = now;
+}
+
+static uint32_t floors_ahead(const struct pst_scaler_seat *seat, pst_ns now, pst_ns span)
+{
+    uint32_t most = 0;
+
+    for (int source = 0; source < PST_FLOOR_COUNT; source++) {
+        uint32_t floor = pst_floors_most(&seat->floors, (enum pst_floor)source, now, span);
+
+        most = floor > most ? floor : most;
+    }
+    return most;
+}
+
+/* More replicas leave less to do: by halving. */
+static uint32_t least_enough(const struct pst_scaler_seat *seat, const struct pst_scaler_need *n,
+                             pst_ns span)
+{
+    uint32_t low = n->need, high = n->before;
+
+    if (seat->config->rule != PST_RULE_AHEAD)
+        return low;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (pst_demand_most(seat->demand, &n->supply, middle, span) <= middle)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* The largest number that was needed within in_after. */
+static uint32_t held(const struct pst_scaler_seat *seat, uint32_t least, uint32_t before,
+                     pst_ns now)
+{
+    uint32_t number = before;
+
+    while (number > least && pst_sub_sat(now, seat->needed_at[number]) >= seat->config->in_after)
+        number--;
+    return number;
+}
+
+/* What is in flight must fit into the guarded share of the slots that would remain. */
+static uint32_t least_for_inflight(const struct pst_scaler_seat *seat)
+{
+    uint64_t guarded = pst_muldiv(seat->config->slots, seat->config->inflight_guard_ppm, PST_PPM);
+    struct pst_demand_view view;
+
+    if (seat->config->inflight_guard_ppm == 0)
+        return 0;
+    guarded = pst_max_u64(guarded, 1);
+    pst_demand_view(seat->demand, &view);
+    return (uint32_t)(((uint64_t)view.inflight + guarded - 1) / guarded);
+}
+
+static uint32_t least_for_waits(const struct pst_scaler_seat *seat, const struct pst_scaler_need *n,
+                                uint32_t number)
+{
+    if (seat->config->rule != PST_RULE_AHEAD)
+        return number;
+    while (number < n->before && !pst_demand_bears(seat->demand, &n->supply, number))
+        number++;
+    return number;
+}
+
+/* The number, at least `least` and at most `before`; the bit says that it was raised. */
+static uint32_t raise_to(struct pst_scaler_need *n, uint32_t number, uint32_t least,
+                         enum pst_veto veto)
+{
+    if (least <= number)
+        return number;
+    n->vetoes |= 1u << veto;
+    return least < n->before ? least : n->before;
+}
+
+uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_need *n)
+{
+    struct pst_scaler_seat *seat = &scaler->seats[pool];
+    pst_ns span = pst_add_sat(n->supply.start, PST_SCALER_MARGIN);
+    uint32_t forbid = pst_signals_vetoes(&seat->signals, seat->config->gpu_guard_ppm,
+                                         seat->config->stale_after, scaler->now);
+    uint32_t number = n->need;
+
+    PST_ASSERT(n->need < n->before);
+    if (n->is_stale)
+        forbid |= 1u << PST_VETO_STALE;
+    if (n->is_held)
+        forbid |= 1u << PST_VETO_RESTART;
+    n->vetoes |= forbid;
+    if (n->is_stale) { /* what is needed is not known */
+        pst_scalein_needs(seat, n->before, scaler->now);
+        return n->before;
+    }
+    number = raise_to(n, number, least_enough(seat, n, span), PST_VETO_NEEDED_SOON);
+    number = raise_to(n, number, floors_ahead(seat, scaler->now, span), PST_VETO_NEEDED_SOON);
+    pst_scalein_needs(seat, number, scaler->now);
+    number = raise_to(n, number, held(seat, number, n->before, scaler->now), PST_VETO_HOLD);
+    number = raise_to(n, number, least_for_inflight(seat), PST_VETO_INFLIGHT);
+    number = raise_to(n, number, least_for_waits(seat, n, number), PST_VETO_WAIT);
+    return forbid != 0 ? n->before : number;
+}

@@ -1,0 +1,177 @@
+/*
+ * scaler_internal.h - what the files behind scaler.h share. Nobody else includes it.
+ *
+ * A tick's walk, per pool: life.c looks which starts and drains are overdue; decide.c asks demand.h what
+ * is needed and what may be had (backoff.h, cost.h, signals.h); with less needed, scalein.c says how far
+ * down is safe; act.c turns the number into steps, warmpool.c keeps the loaded ones. Every step is
+ * said into the outbox at once, and the lives of the replicas follow what was said, not what was heard:
+ * news is late, and must not be acted upon twice.
+ */
+#ifndef PST_CORE_SCALER_INTERNAL_H
+#define PST_CORE_SCALER_INTERNAL_H
+
+#include "core/backoff.h"
+#include "core/cost.h"
+#include "core/demand.h"
+#include "core/floors.h"
+#include "core/scaler.h"
+#include "core/signals.h"
+#include "core/starts.h"
+
+#define PST_SCALER_PERIOD PST_S
+/* A replica that was told to go and stays for so long was not the one that went. */
+#define PST_SCALER_PATIENCE (60 * PST_S)
+/* Scale-in looks so far beyond a start. */
+#define PST_SCALER_MARGIN (60 * PST_S)
+/* Per replica a step says at most MARK, DRAIN, REMOVE and one of the others; a start is one action. */
+#define PST_SCALER_OUTBOX_MAX (5 * PST_REPLICAS_MAX + 2 * PST_POOLS_MAX)
+
+/* What we think a replica is doing, by what was said to it and heard of it. */
+enum pst_life {
+    PST_LIFE_NONE,
+    PST_LIFE_STARTING,  /* CANCEL -> CANCELLED */
+    PST_LIFE_WARM,      /* PROMOTE -> PROMOTED; REMOVE -> REMOVED */
+    PST_LIFE_PROMOTED,  /* will serve */
+    PST_LIFE_SERVING,   /* healthy or not; DRAIN -> DRAINING */
+    PST_LIFE_DRAINING,  /* by us; UNDRAIN -> SERVING, REMOVE -> REMOVED */
+    PST_LIFE_AWAY,      /* drained by somebody else: theirs to end */
+    PST_LIFE_CANCELLED, /* told to go, until it is gone */
+    PST_LIFE_REMOVED,
+    PST_LIFE_COUNT
+};
+
+struct pst_scaler_replica {
+    uint8_t life;  /* enum pst_life */
+    uint8_t state; /* as last told */
+    uint16_t pool;
+    bool for_warm;       /* STARTING: it will be WARM */
+    bool birth_is_known; /* its start can be measured */
+    bool idle;           /* DRAINING: nothing runs there */
+    uint32_t op, revision, inflight;
+    pst_ns born;
+    pst_ns since; /* of this life; SERVING: of its health */
+    pst_ns until; /* DRAINING: its deadline */
+};
+
+/* A START whose replica is not known yet. */
+struct pst_scaler_ask {
+    uint32_t op;
+    uint16_t pool;
+    bool warm;
+    bool unwanted; /* to be cancelled as soon as it has a name */
+    pst_ns at;
+};
+
+/* One pool's replicas, counted. */
+struct pst_census {
+    uint32_t ready;
+    uint32_t coming;  /* asked for, starting, promoted, or unhealthy; not stuck */
+    uint32_t stuck;   /* … for too long to be counted on */
+    uint32_t warm;    /* loaded */
+    uint32_t warming; /* will be */
+    uint32_t draining;
+    uint32_t leaving; /* cancelled, removed, or drained by others */
+    uint32_t trying;  /* STARTs open that were asked for since the last failure */
+    pst_ns coming_in; /* the first of the coming; 0: none */
+};
+
+struct pst_scaler_seat {
+    const struct pst_scaler_pool *config;
+    struct pst_demand *demand;
+    struct pst_starts cold, promotion;
+    struct pst_floors floors;
+    struct pst_signals signals;
+    struct pst_cost cost;
+    struct pst_backoff backoff;
+    pst_ns observed_at; /* PST_NEVER: never */
+    bool observed;      /* since the last tick */
+    bool busy;          /* a ticket was there since the last tick */
+    uint32_t told;      /* by SCALE */
+    uint32_t desired;
+    bool decided;                           /* `desired` means something */
+    pst_ns stepped_at;                      /* rule BACKLOG: its last step out; PST_NEVER: none */
+    pst_ns needed_at[PST_REPLICAS_MAX + 1]; /* when so many were needed last */
+    uint32_t terms[PST_TERM_COUNT];
+    pst_ns said_at;
+    bool said;
+    struct pst_scaler_action last; /* DECISION */
+};
+
+struct pst_scaler {
+    struct pst_scaler_config config;
+    pst_ns now;
+    bool ticked;
+    pst_ns first_tick, last_tick;
+    uint32_t op; /* of the last START */
+    struct pst_scaler_seat seats[PST_POOLS_MAX];
+    struct pst_scaler_replica replicas[PST_REPLICAS_MAX];
+    uint32_t replicas_top; /* indices at and above are unused */
+    struct pst_scaler_ask asks[PST_REPLICAS_MAX];
+    uint32_t asks_count; /* in the order they were asked for */
+    uint32_t outbox_head, outbox_count;
+    struct pst_scaler_action outbox[PST_SCALER_OUTBOX_MAX];
+};
+
+/* scaler.c: a new action at the outbox's end, of that kind, otherwise zero. */
+struct pst_scaler_action *pst_scaler_say(struct pst_scaler *scaler,
+                                         enum pst_scaler_action_kind kind, uint32_t pool);
+/* … that names a replica. */
+void pst_scaler_say_replica(struct pst_scaler *scaler, enum pst_scaler_action_kind kind,
+                            uint16_t replica);
+
+/* life.c: what became of replicas. */
+void pst_life_told(struct pst_scaler *scaler, const struct pst_scaler_event *event);
+void pst_life_result(struct pst_scaler *scaler, const struct pst_scaler_event *event);
+void pst_life_overdue(struct pst_scaler *scaler, uint16_t pool);
+void pst_life_enter(struct pst_scaler *scaler, uint16_t replica, enum pst_life life);
+void pst_life_remove_ask(struct pst_scaler *scaler, uint32_t index);
+pst_ns pst_life_start_time(const struct pst_scaler_seat *seat);
+
+/* census.c: what there is. */
+void pst_census(const struct pst_scaler *scaler, uint16_t pool, struct pst_census *ret_census);
+bool pst_census_is_stuck(const struct pst_scaler_seat *seat, pst_ns since, pst_ns now);
+static inline uint32_t pst_census_serving(const struct pst_census *c)
+{
+    return c->ready + c->coming;
+}
+/* All that exists and is no part of the warm pool: what max bounds. */
+static inline uint32_t pst_census_existing(const struct pst_census *c)
+{
+    return c->ready + c->coming + c->stuck + c->draining + c->leaving;
+}
+/* All that costs money. */
+static inline uint32_t pst_census_running(const struct pst_census *c)
+{
+    return pst_census_existing(c) + c->warm + c->warming;
+}
+
+/* decide.c: what should be, and the steps there. */
+void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool);
+
+/* What one decision is made of. */
+struct pst_scaler_need {
+    struct pst_census census;
+    struct pst_supply supply;
+    uint32_t before; /* the number that stands */
+    uint32_t need;   /* the largest term, within what may be */
+    uint32_t vetoes;
+    bool is_stale;
+    bool is_held; /* the scaler is fresh */
+};
+
+/* scalein.c: how far below `before` it may go; adds to vetoes. */
+uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_need *n);
+/* So many are needed now: nothing less until in_after has passed. */
+void pst_scalein_needs(struct pst_scaler_seat *seat, uint32_t replicas, pst_ns now);
+
+/* act.c: from what there is to `desired`. */
+/* How many STARTs may be asked for now; bits of those that say no. */
+uint32_t pst_act_startable(const struct pst_scaler *scaler, uint16_t pool,
+                           const struct pst_census *census, uint32_t wanted, uint32_t *ret_vetoes);
+void pst_act(struct pst_scaler *scaler, uint16_t pool);
+void pst_act_start(struct pst_scaler *scaler, uint16_t pool, bool warm);
+
+/* warmpool.c */
+void pst_warmpool_keep(struct pst_scaler *scaler, uint16_t pool);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * warmpool.c - replicas that are loaded and take no work yet: a promotion takes seconds where a start
+ * takes minutes.
+ *
+ * Refilled behind promotions, as far as starts may be had at all. One that was kept for longer than
+ * `rotate` is replaced: its successor is loaded before it goes, so that the pool never drops below its
+ * number.
+ */
+#include "core/num.h"
+#include "core/scaler_internal.h"
+
+static bool oldest(const struct pst_scaler *scaler, uint16_t pool, uint16_t *ret_replica)
+{
+    bool found = false;
+
+    for (uint16_t i = 0; i < scaler->replicas_top; i++) {
+        const struct pst_scaler_replica *r = &scaler->replicas[i];
+
+        if (r->pool != pool || r->life != PST_LIFE_WARM ||
+            (found && r->since >= scaler->replicas[*ret_replica].since))
+            continue;
+        *ret_replica = i;
+        found = true;
+    }
+    return found;
+}
+
+/* The last one that was asked for to be kept warm. */
+static bool cancel_one(struct pst_scaler *scaler, uint16_t pool)
+{
+    for (uint32_t i = scaler->asks_count; i-- > 0;) {
+        struct pst_scaler_ask *ask = &scaler->asks[i];
+
+        if (ask->pool == pool && ask->warm && !ask->unwanted) {
+            ask->unwanted = true;
+            return true;
+        }
+    }
+    for (uint16_t i = scaler->replicas_top; i-- > 0;) {
+        const struct pst_scaler_replica *r = &scaler->replicas[i];
+
+        if (r->pool == pool && r->life == PST_LIFE_STARTING && r->for_warm) {
+            pst_scaler_say_replica(scaler, PST_SCALER_CANCEL, i);
+            pst_life_enter(scaler, i, PST_LIFE_CANCELLED);
+            return true;
+        }
+    }
+    return false;
+}
+
+void pst_warmpool_keep(struct pst_scaler *scaler, uint16_t pool)
+{
+    const struct pst_scaler_pool *config = scaler->seats[pool].config;
+    struct pst_census c;
+    uint32_t missing, vetoes;
+    uint16_t r;
+    bool old;
+
+    pst_census(scaler, pool, &c);
+    for (; c.warm > config->warm && oldest(scaler, pool, &r); c.warm--) {
+        pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, r);
+        pst_life_enter(scaler, r, PST_LIFE_REMOVED);
+    }
+    old = config->rotate != 0 && c.warm == config->warm && oldest(scaler, pool, &r) &&
+          scaler->now - scaler->replicas[r].since >= config->rotate;
+    while (c.warm + c.warming > config->warm + old && cancel_one(scaler, pool))
+        c.warming--;
+    missing = (uint32_t)pst_sub_sat(config->warm + old, c.warm + c.warming);
+    missing = pst_act_startable(scaler, pool, &c, missing, &vetoes);
+    while (missing-- > 0)
+        pst_act_start(scaler, pool, true);
+}
