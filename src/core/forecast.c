@@ -111,7 +111,7 @@ static bool season_says(const struct pst_forecast *f, enum pst_forecast_model mo
         ret_rates[h] = rate < 0 && h > 0 ? ret_rates[h - 1] : rate;
         known += rate >= 0;
     }
-    return known > steps / 2;
+    return known > 0 && known >= steps - known;
 }
 
 bool pst_forecast_says(const struct pst_forecast *forecast, enum pst_forecast_model model,

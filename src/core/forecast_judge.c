@@ -6,6 +6,7 @@
 #include "core/num.h"
 
 #define WINDOW_HOURS 48
+#define HOURS_IN_DAY 24
 #define COUNT_MIN    100 /* below it 1 % is no step at all */
 #define UNDER_PARTS  100 /* one step in so many may be under-provisioned */
 #define OPENS_BELOW  0.98
@@ -17,9 +18,10 @@ int pst_judge_init(struct pst_judge *judge, uint32_t hour)
     *judge = (struct pst_judge){
         .window = WINDOW_HOURS * hour,
         .span = WINDOW_HOURS * hour + PST_FORECAST_AHEAD_MAX + 1,
-        .count_min = hour > COUNT_MIN ? hour : COUNT_MIN,
+        .day = HOURS_IN_DAY * hour,
     };
     for (int model = 0; model < PST_FORECAST_MODEL_COUNT; model++) {
+        judge->tracks[model].count_min = hour > COUNT_MIN ? hour : COUNT_MIN;
         judge->said[model] = calloc(judge->span, sizeof *judge->said[model]);
         if (judge->said[model] == NULL)
             return PST_E_NOMEM;
@@ -125,14 +127,14 @@ void pst_judge_weigh(struct pst_judge *judge)
         struct pst_judge_track *track = &judge->tracks[model];
 
         track->beats =
-            track->own.count >= judge->count_min &&
+            track->own.count >= track->count_min &&
             capacity(&track->own) < capacity(&track->base) * (track->beats ? 1 : OPENS_BELOW);
     }
 }
 
 void pst_judge_forget(struct pst_judge *judge, enum pst_forecast_model model, uint64_t step)
 {
-    judge->tracks[model] = (struct pst_judge_track){.since = step};
+    judge->tracks[model] = (struct pst_judge_track){.since = step, .count_min = judge->day};
 }
 
 bool pst_judge_beats(const struct pst_judge *judge, enum pst_forecast_model model)

@@ -29,7 +29,8 @@ struct pst_judge_cost {
 };
 
 struct pst_judge_track {
-    uint64_t since; /* steps before it do not count any more */
+    uint64_t since;     /* steps before it do not count any more */
+    uint32_t count_min; /* steps to be judged by */
     struct pst_judge_cost own;
     struct pst_judge_cost base; /* persistence's, of the same steps */
     bool beats;
@@ -38,7 +39,7 @@ struct pst_judge_track {
 struct pst_judge {
     uint32_t window; /* steps */
     uint32_t span;   /* of the ring below: the window and what is still to come */
-    uint32_t count_min;
+    uint32_t day;    /* steps in one */
     float *said[PST_FORECAST_MODEL_COUNT]; /* ring by the step that was meant; negative: nothing */
     struct pst_judge_track tracks[PST_FORECAST_MODEL_COUNT];
 };
@@ -53,7 +54,7 @@ void pst_judge_say(struct pst_judge *judge, enum pst_forecast_model model, uint6
 void pst_judge_score(struct pst_judge *judge, const struct pst_series *series);
 /* Decides anew which models beat persistence. */
 void pst_judge_weigh(struct pst_judge *judge);
-/* The model starts again, with nothing said. */
+/* What was said of the steps before this one is forgotten; a day must pass before it is judged again. */
 void pst_judge_forget(struct pst_judge *judge, enum pst_forecast_model model, uint64_t step);
 
 bool pst_judge_beats(const struct pst_judge *judge, enum pst_forecast_model model);
