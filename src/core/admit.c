@@ -26,9 +26,8 @@ static pst_ns time_for(pst_ns work, uint64_t rate_ppm)
  */
 static struct pst_fleet_capacity capacity_of(const struct pst_pool *pool)
 {
-    struct pst_fleet_capacity capacity;
+    struct pst_fleet_capacity capacity = *pool->capacity;
 
-    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
     if (capacity.ready > 0 && capacity.slots == 0)
         capacity.slots = pool->config->slots;
     return capacity;
@@ -196,7 +195,7 @@ enum pst_reason pst_admit_judge(const struct pst_pool *pool, const struct pst_as
     const struct pst_waitq *q = &pool->queue[ask->class_];
     pst_ns max_wait = pool->classes[ask->class_].max_wait;
     uint64_t tokens_max = pool->config->kv_tokens_max;
-    struct pst_fleet_capacity capacity = capacity_of(pool);
+    struct pst_fleet_capacity capacity;
     uint64_t sequences = 0;
     struct ahead ahead;
     pst_ns wait;
@@ -208,6 +207,7 @@ enum pst_reason pst_admit_judge(const struct pst_pool *pool, const struct pst_as
         sequences += q->sequences[i];
     if (sequences < pool->config->slots || waits(&pool->classes[ask->class_], ask->length))
         return PST_REASON_NONE;
+    capacity = capacity_of(pool);
     ahead = look_ahead(pool, ask, &capacity);
     if (capacity.ready > 0)
         wait = wait_for(&capacity, ahead.work, ahead.others_ppm, now);

@@ -5,13 +5,9 @@
 
 uint64_t pst_fixed_places(const struct pst_pool *pool, uint8_t class_)
 {
-    struct pst_fleet_capacity capacity;
     uint64_t limit = pool->config->fixed_inflight[class_];
 
-    if (!pool->config->fixed_scope_replica)
-        return limit;
-    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
-    return limit * capacity.ready;
+    return pool->config->fixed_scope_replica ? limit * pool->capacity->ready : limit;
 }
 
 static bool may_start(const struct pst_pool *pool, uint8_t class_,

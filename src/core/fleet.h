@@ -142,8 +142,8 @@ struct pst_fleet_capacity {
     /* When the first of them is ready, by the P90 of measured starts; PST_NEVER: none measured yet. */
     pst_ns starting_ready_at;
 };
-void pst_fleet_capacity(const struct pst_fleet *fleet, uint16_t pool,
-                        struct pst_fleet_capacity *ret_capacity);
+/* Kept, and always right between calls: whoever asks often may hold on to it as long as to the fleet. */
+const struct pst_fleet_capacity *pst_fleet_capacity(const struct pst_fleet *fleet, uint16_t pool);
 
 /* Replicas of a pool by state. O(1). */
 void pst_fleet_states(const struct pst_fleet *fleet, uint16_t pool,

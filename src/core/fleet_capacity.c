@@ -102,10 +102,9 @@ void pst_fleet_estimate_start(struct pst_fleet *fleet, struct pst_fleet_pool *po
     pool->capacity.starting_ready_at = first;
 }
 
-void pst_fleet_capacity(const struct pst_fleet *fleet, uint16_t pool,
-                        struct pst_fleet_capacity *ret_capacity)
+const struct pst_fleet_capacity *pst_fleet_capacity(const struct pst_fleet *fleet, uint16_t pool)
 {
-    *ret_capacity = fleet->pools[pool].capacity;
+    return &fleet->pools[pool].capacity;
 }
 
 void pst_fleet_states(const struct pst_fleet *fleet, uint16_t pool,

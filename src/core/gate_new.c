@@ -60,6 +60,7 @@ static int pool_init(struct pst_gate *gate, uint32_t index, const struct pst_gat
     pool->classes = gate->config.classes;
     pool->classes_count = config->classes_count;
     pool->fleet = gate->fleet;
+    pool->capacity = pst_fleet_capacity(gate->fleet, (uint16_t)index);
     pool->index = (uint16_t)index;
     pool->long_max = UINT32_MAX;
     for (uint32_t c = 0; c < config->classes_count; c++) {

@@ -44,12 +44,10 @@ static bool phase_fleet(struct pst_gate *gate)
 
 static bool pool_room(struct pst_gate *gate, struct pst_pool *pool)
 {
-    struct pst_fleet_capacity capacity;
     struct pst_ticket *ticket;
     uint32_t due;
 
-    pst_fleet_capacity(gate->fleet, pool->index, &capacity);
-    pst_room_set(&pool->room, capacity.ready > 0, gate->now);
+    pst_room_set(&pool->room, pool->capacity->ready > 0, gate->now);
     due = pst_room_due(&pool->room, gate->now);
     if (due == PST_HEAP_NONE)
         return false;
@@ -103,11 +101,9 @@ static struct pst_ticket *too_late(const struct pst_gate *gate, const struct pst
                                    uint8_t class_)
 {
     struct pst_ticket *tail = pool->queue[class_].age.tail;
-    struct pst_fleet_capacity capacity;
     pst_ns wait;
 
-    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
-    if (tail == NULL || (capacity.ready == 0 && capacity.known > 0))
+    if (tail == NULL || (pool->capacity->ready == 0 && pool->capacity->known > 0))
         return NULL; /* none is ready, but may be before the deadline */
     wait = pst_admit_backlog(pool, class_);
     wait = pst_add_sat(wait, pst_service_mean(&pool->service, class_, tail->length));
@@ -170,15 +166,13 @@ static bool pool_dispatch(struct pst_gate *gate, struct pst_pool *pool)
 
 static bool pool_wake(struct pst_gate *gate, struct pst_pool *pool)
 {
-    struct pst_fleet_capacity capacity;
     bool none;
 
     if (pool->queued == 0) {
         pool->woken = false;
         return false;
     }
-    pst_fleet_capacity(gate->fleet, pool->index, &capacity);
-    none = capacity.ready == 0 && capacity.starting_slots == 0;
+    none = pool->capacity->ready == 0 && pool->capacity->starting_slots == 0;
     if (!none || pool->woken) {
         pool->woken = none;
         return false;
@@ -271,16 +265,13 @@ static pst_ns drain_deadline(const struct pst_gate *gate)
 /* Slots are free and yet somebody waits, or a drain presses: the averages decide, and they move. */
 static bool wants_period(const struct pst_gate *gate, const struct pst_pool *pool)
 {
-    struct pst_fleet_capacity capacity;
-
     if (pool->queued == 0)
         return false;
     if (gate->drain.active)
         return true;
     if (pool->config->policy == PST_POLICY_FIXED)
         return false;
-    pst_fleet_capacity(gate->fleet, pool->index, &capacity);
-    return capacity.ready > 0 && capacity.free > 0;
+    return pool->capacity->ready > 0 && pool->capacity->free > 0;
 }
 
 pst_ns pst_gate_deadline(const struct pst_gate *gate)

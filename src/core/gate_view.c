@@ -33,15 +33,13 @@ void pst_gate_pool_view(const struct pst_gate *gate, uint16_t pool_index,
                         struct pst_gate_pool_view *ret_view)
 {
     const struct pst_pool *pool = &gate->pools[pool_index];
-    struct pst_fleet_capacity capacity;
 
     PST_ASSERT(pool_index < gate->config.pools_count);
     memset(ret_view, 0, sizeof *ret_view);
     pst_fleet_states(gate->fleet, pool_index, ret_view->replicas);
-    pst_fleet_capacity(gate->fleet, pool_index, &capacity);
-    ret_view->slots = capacity.slots;
-    ret_view->inflight = capacity.inflight;
-    ret_view->waiting_no_replica = capacity.ready == 0 ? pool->queued : 0;
+    ret_view->slots = pool->capacity->slots;
+    ret_view->inflight = pool->capacity->inflight;
+    ret_view->waiting_no_replica = pool->capacity->ready == 0 ? pool->queued : 0;
 }
 
 void pst_gate_class_totals(const struct pst_gate *gate, uint16_t pool, uint8_t class_, pst_ns now,

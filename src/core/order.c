@@ -5,7 +5,6 @@
 
 struct look {
     struct pst_pool *pool;
-    struct pst_fleet_capacity capacity;
     pst_ns now;
 };
 
@@ -23,7 +22,7 @@ static bool long_is_barred(const struct look *look, uint8_t class_)
 {
     const struct pst_pool *pool = look->pool;
     uint32_t held = pool->load.inflight_length[PST_LENGTH_LONG];
-    uint64_t share = pst_muldiv(look->capacity.slots, pool->config->long_share_ppm, PST_PPM);
+    uint64_t share = pst_muldiv(pool->capacity->slots, pool->config->long_share_ppm, PST_PPM);
 
     if (held >= pst_max_u64(pool->long_max, 1))
         return true;
@@ -40,8 +39,9 @@ static bool long_is_barred(const struct look *look, uint8_t class_)
 static bool fits(const struct look *look, const struct pst_ticket *ticket, uint32_t keep,
                  uint16_t *ret_replica)
 {
-    return look->capacity.free > keep && pst_fleet_choose(look->pool->fleet, look->pool->index,
-                                                          &ticket->fleet, look->now, ret_replica);
+    return look->pool->capacity->free > keep &&
+           pst_fleet_choose(look->pool->fleet, look->pool->index, &ticket->fleet, look->now,
+                            ret_replica);
 }
 
 /* Such a ticket fails to fit only when the pool is full: no need to look further. */
@@ -67,10 +67,10 @@ static enum look_result look_aside(struct look *look, uint8_t class_, struct pst
             return LOOK_PICKED;
         }
         if (t->fleet.sequences > 1 && t->fleet.crashes == 0 &&
-            pool->started - t->aside_mark >= look->capacity.slots)
+            pool->started - t->aside_mark >= pool->capacity->slots)
             hold = true;
     }
-    return hold && look->capacity.inflight > 0 ? LOOK_STOP : LOOK_NONE;
+    return hold && pool->capacity->inflight > 0 ? LOOK_STOP : LOOK_NONE;
 }
 
 static enum look_result look_class(struct look *look, uint8_t class_, struct pst_pick *pick)
@@ -85,7 +85,7 @@ static enum look_result look_class(struct look *look, uint8_t class_, struct pst
 
     if (q->aside.head != NULL && (result = look_aside(look, class_, pick)) != LOOK_NONE)
         return result;
-    if (look->capacity.free <= keep)
+    if (pool->capacity->free <= keep)
         return LOOK_NONE;
     while ((t = pst_waitq_next(q, no_long, near, look->now)) != NULL) {
         if (fits(look, t, keep, &pick->replica)) {
@@ -139,7 +139,7 @@ static bool look_guard(struct look *look, bool overtake, struct pst_pick *pick)
             continue;
         pick->ticket = t;
         pick->overtake = overtake;
-        pick->guard = overtake || look->capacity.free <= pool->reserved[c];
+        pick->guard = overtake || pool->capacity->free <= pool->reserved[c];
         for (uint8_t above = 1; above < c; above++)
             pick->guard |= pool->queue[above].count > 0;
         return true;
@@ -154,8 +154,7 @@ bool pst_order_next(struct pst_pool *pool, pst_ns now, struct pst_pick *ret_pick
 
     if (pool->queued == 0)
         return false;
-    pst_fleet_capacity(pool->fleet, pool->index, &look.capacity);
-    if (look.capacity.ready == 0 || look.capacity.free == 0)
+    if (pool->capacity->ready == 0 || pool->capacity->free == 0)
         return false;
     if (top_is_late(&look) && look_guard(&look, true, &pick)) {
         *ret_pick = pick;
@@ -184,14 +183,12 @@ bool pst_order_next(struct pst_pool *pool, pst_ns now, struct pst_pick *ret_pick
 void pst_order_started(struct pst_pool *pool, const struct pst_pick *pick, pst_ns work, pst_ns now)
 {
     struct pst_ticket *ticket = pick->ticket;
-    struct pst_fleet_capacity capacity;
     bool late = pst_ticket_waited(ticket, now) > pool->classes[ticket->queue_class].target;
 
-    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
     pst_waitq_charge(&pool->queue[ticket->queue_class], ticket, now);
     if (pick->overtake)
         pst_guard_overtook(&pool->guard, ticket->queue_class, work);
     else
         pst_guard_dispatched(&pool->guard, pool->classes, pool->classes_count, ticket->queue_class,
-                             work, late, capacity.slots);
+                             work, late, pool->capacity->slots);
 }

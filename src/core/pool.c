@@ -63,11 +63,8 @@ static void limit_long(struct pst_pool *pool, uint32_t slots)
 
 void pst_pool_advance(struct pst_pool *pool, pst_ns now)
 {
-    struct pst_fleet_capacity capacity;
-
     if (!pst_load_advance(&pool->load, now) || pool->config->policy != PST_POLICY_ADAPTIVE)
         return;
-    pst_fleet_capacity(pool->fleet, pool->index, &capacity);
-    reserve_for_above(pool, capacity.slots);
-    limit_long(pool, capacity.slots);
+    reserve_for_above(pool, pool->capacity->slots);
+    limit_long(pool, pool->capacity->slots);
 }

@@ -21,6 +21,7 @@ struct pst_pool {
     const struct pst_gate_pool *config;
     const struct pst_gate_class *classes;
     struct pst_fleet *fleet;
+    const struct pst_fleet_capacity *capacity; /* what the fleet has for this pool, now */
     uint32_t classes_count;
     uint16_t index;
     struct pst_waitq queue[PST_CLASSES_MAX];

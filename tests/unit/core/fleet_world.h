@@ -258,7 +258,7 @@ static inline struct pst_fleet_capacity world_capacity(const struct world *w)
 {
     struct pst_fleet_capacity capacity;
 
-    pst_fleet_capacity(w->fleet, 0, &capacity);
+    capacity = *pst_fleet_capacity(w->fleet, 0);
     return capacity;
 }
 
