@@ -15,6 +15,7 @@ int pst_cmd_run(int argc, char **argv);
 int pst_cmd_engine(int argc, char **argv);
 int pst_cmd_load(int argc, char **argv);
 int pst_cmd_sim(int argc, char **argv);
+int pst_cmd_plan(int argc, char **argv);
 int pst_cmd_check(int argc, char **argv);
 int pst_cmd_drain(int argc, char **argv);
 int pst_cmd_version(int argc, char **argv);

@@ -18,6 +18,7 @@ static const struct command {
     {"engine", pst_cmd_engine, "A stand-in inference engine, for demos and tests."},
     {"load", pst_cmd_load, "An open-loop load generator that measures per class."},
     {"sim", pst_cmd_sim, "Steps a recording through the policy again."},
+    {"plan", pst_cmd_plan, "Which forecaster a history of rates would have been served best by."},
     {"version", pst_cmd_version, "Prints the version."},
     {"docs", pst_cmd_docs, NULL},
 };

@@ -141,6 +141,11 @@ bool pst_trace_has_clients(const struct pst_trace_format *format)
     return has_field(format, FIELD_CLIENT);
 }
 
+bool pst_trace_has_rates(const struct pst_trace_format *format)
+{
+    return has_field(format, FIELD_RATE);
+}
+
 static int read_scaled(const struct cursor *cursor, int32_t power, uint64_t *ret_value,
                        const char **ret_why)
 {

@@ -35,8 +35,9 @@ int pst_trace_header(struct pst_trace_format *format, const char *line, size_t l
 int pst_trace_line(const struct pst_trace_format *format, const char *line, size_t len,
                    struct pst_trace_row *ret_row, const char **ret_why);
 
-/* What every row will say: when, and which client's it is. */
+/* What every row will say: when, which client's it is, how many there are a second. */
 bool pst_trace_has_times(const struct pst_trace_format *format);
 bool pst_trace_has_clients(const struct pst_trace_format *format);
+bool pst_trace_has_rates(const struct pst_trace_format *format);
 
 #endif
