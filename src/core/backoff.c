@@ -5,7 +5,7 @@
 
 void pst_backoff_failed(struct pst_backoff *backoff, pst_ns asked_at, bool quota, pst_ns now)
 {
-    if (backoff->wait != 0 && asked_at < backoff->failed_at)
+    if (backoff->wait != 0 && asked_at <= backoff->failed_at)
         return; /* asked for before the last failure taught anything */
     backoff->wait =
         backoff->wait == 0 ? PST_BACKOFF_FIRST : pst_min_u64(2 * backoff->wait, PST_BACKOFF_MAX);

@@ -47,7 +47,7 @@ static void count_replica(struct pst_census *c, const struct pst_scaler_seat *se
             c->warming++;
         else
             count_coming(c, seat, r->born, pst_life_start_time(seat), now);
-        c->trying += r->op != 0 && r->born >= seat->backoff.failed_at;
+        c->trying += r->op != 0 && r->born > seat->backoff.failed_at;
         break;
     case PST_LIFE_WARM:
         c->warm++;
@@ -96,7 +96,7 @@ void pst_census(const struct pst_scaler *scaler, uint16_t pool, struct pst_censu
             c.warming++;
         else
             count_coming(&c, seat, ask->at, pst_life_start_time(seat), scaler->now);
-        c.trying += !ask->unwanted && ask->at >= seat->backoff.failed_at;
+        c.trying += !ask->unwanted && ask->at > seat->backoff.failed_at;
     }
     *ret_census = c;
 }

@@ -47,23 +47,22 @@ static void tick(struct pst_scaler *scaler, uint64_t wall_s)
     }
 }
 
-static void observe(struct pst_scaler *scaler, const struct pst_scaler_event *event)
+static void observe(struct pst_scaler *scaler, struct pst_scaler_event event)
 {
-    struct pst_scaler_seat *seat = &scaler->seats[event->pool];
+    struct pst_scaler_seat *seat = &scaler->seats[event.pool];
 
-    if (event->kind == PST_SCALER_OBSERVE_CLASS) {
-        if (event->class_ >= scaler->config.classes_count)
-            return;
-        seat->busy |= event->u.observe_class.arrived > 0 || event->u.observe_class.queued > 0 ||
-                      event->u.observe_class.inflight > 0;
-    } else if (event->kind == PST_SCALER_OBSERVE_POOL) {
-        seat->busy |= event->u.observe_pool.tickets != 0;
+    if (event.kind == PST_SCALER_OBSERVE_POOL) {
+        event.class_ = 0; /* of no class */
+        seat->busy |= event.u.observe_pool.tickets != 0;
         seat->observed = true;
         seat->observed_at = scaler->now;
-    } else if (event->class_ >= scaler->config.classes_count) {
+    } else if (event.class_ >= scaler->config.classes_count) {
         return;
+    } else if (event.kind == PST_SCALER_OBSERVE_CLASS) {
+        seat->busy |= event.u.observe_class.arrived > 0 || event.u.observe_class.queued > 0 ||
+                      event.u.observe_class.inflight > 0;
     }
-    pst_demand_observe(seat->demand, event);
+    pst_demand_observe(seat->demand, &event);
 }
 
 static void floor_(struct pst_scaler *scaler, const struct pst_scaler_event *event)
@@ -96,7 +95,7 @@ void pst_scaler_step(struct pst_scaler *scaler, const struct pst_scaler_event *e
     case PST_SCALER_OBSERVE_CLASS:
     case PST_SCALER_OBSERVE_POOL:
     case PST_SCALER_HISTORY:
-        observe(scaler, event);
+        observe(scaler, *event);
         break;
     case PST_SCALER_REPLICA:
         pst_life_told(scaler, event);
