@@ -4,7 +4,7 @@
 #define FAST_S    10   /* the mean that begins and ends a burst */
 #define EDGE_S    3    /* the shorter one that dates its end */
 #define PRESENT_S 30   /* the mean that is its rate */
-#define LEARN_S   30   /* until then the calm rate is not known */
+#define LEARN_S   20   /* until then the calm rate is not known */
 #define LEVEL_S   1800 /* a burst that lasts longer is none */
 
 static double follow(double mean, double value, double samples)
@@ -12,18 +12,30 @@ static double follow(double mean, double value, double samples)
     return mean + (value - mean) / samples;
 }
 
-/* One second outside bursts. */
-static void calm_add(struct pst_burst *b, const struct pst_burst_config *config, double rate,
-                     double refused, double fast)
+/* How far the 10 s mean of 10 s ago was from the calm rate; none of it may be of a burst. */
+static void deviation_add(struct pst_burst *b, const struct pst_window *window, double samples)
 {
-    double calm = pst_burst_calm(b);
+    double distance = pst_window_mean_ago(window, FAST_S, FAST_S) - pst_burst_calm(b);
+
+    if (b->quiet_s > 2 * FAST_S)
+        b->deviation = follow(b->deviation, distance < 0 ? -distance : distance, samples);
+}
+
+/* The second of 10 s ago was outside bursts. */
+static void calm_add(struct pst_burst *b, const struct pst_burst_config *config,
+                     const struct pst_window *window, const struct pst_window *refusals)
+{
+    double refused = pst_window_mean_ago(refusals, FAST_S, 1);
+    double admitted = pst_window_mean_ago(window, FAST_S, 1) - refused;
     double samples;
 
+    if (!pst_window_knows(window, FAST_S))
+        return;
     if (b->seconds < config->memory_s)
         b->seconds++;
     samples = b->seconds;
-    b->deviation = follow(b->deviation, fast > calm ? fast - calm : calm - fast, samples);
-    b->admitted = follow(b->admitted, rate - refused, samples);
+    deviation_add(b, window, samples);
+    b->admitted = follow(b->admitted, admitted, samples);
     if (refused < b->refused && config->refused_s < b->seconds)
         samples = config->refused_s > 0 ? config->refused_s : 1;
     b->refused = follow(b->refused, refused, samples);
@@ -65,12 +77,13 @@ static void burst_add(struct pst_burst *b, const struct pst_window *window, doub
 }
 
 void pst_burst_add(struct pst_burst *b, const struct pst_burst_config *config,
-                   const struct pst_window *window, double refused)
+                   const struct pst_window *window, const struct pst_window *refusals)
 {
     double fast = pst_window_mean(window, FAST_S);
 
     PST_ASSERT(config->memory_s > 0);
     if (pst_burst_is_on(b)) {
+        b->quiet_s = 0;
         burst_add(b, window, fast);
         return;
     }
@@ -79,7 +92,10 @@ void pst_burst_add(struct pst_burst *b, const struct pst_burst_config *config,
         b->age_s = b->busy_s = 1;
         return;
     }
-    calm_add(b, config, pst_window_mean(window, 1), refused, fast);
+    if (b->quiet_s < UINT32_MAX)
+        b->quiet_s++;
+    if (b->quiet_s > FAST_S)
+        calm_add(b, config, window, refusals);
 }
 
 double pst_burst_calm(const struct pst_burst *b)

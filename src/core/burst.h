@@ -12,8 +12,9 @@
  *        +----------------------------------+
  *             after 30 min: the burst is the new calm, nothing is learned
  *
- * The calm rate is an exponential mean over seconds outside bursts. Work that was refused fades from it
- * sooner than other work: whoever was told no does not wait for long.
+ * The calm rate is an exponential mean over seconds outside bursts; a second joins it when 10 more have
+ * passed without one, so that no burst is taken for calm while it rises. Work that was refused fades
+ * from it sooner than other work: whoever was told no does not wait for long.
  *
  * Guarantee: O(1) per second, O(16) per question; fixed memory. No burst is seen in the first half minute.
  * Source: mean residual life (Cox, "Renewal Theory", 5.2), of the empirical distribution of the last 16
@@ -37,7 +38,8 @@ struct pst_burst {
     double admitted;  /* calm rate, slots: what was not refused */
     double refused;   /* … and what was */
     double deviation; /* mean distance of the 10 s mean from the calm rate */
-    uint32_t seconds; /* known, outside bursts; up to memory_s */
+    uint32_t seconds; /* that the calm rate has seen; up to memory_s */
+    uint32_t quiet_s; /* since the beginning, or the last burst's end; saturating */
     uint32_t age_s;   /* of the burst that is on; 0: none is */
     uint32_t busy_s;  /* its age when it was last seen high: where it ends, if it ends now */
     double rise;      /* what it had to rise by */
@@ -46,9 +48,9 @@ struct pst_burst {
     uint32_t lengths_s[PST_BURST_KEPT];
 };
 
-/* The last second of the window; `refused` is part of it, slots. */
+/* A second has ended: the last of both windows, of all work and of the refused part of it. */
 void pst_burst_add(struct pst_burst *burst, const struct pst_burst_config *config,
-                   const struct pst_window *window, double refused);
+                   const struct pst_window *window, const struct pst_window *refusals);
 
 static inline bool pst_burst_is_on(const struct pst_burst *burst)
 {

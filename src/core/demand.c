@@ -142,7 +142,8 @@ static void close_work(struct pst_demand *d, const struct pst_demand_seen seen[P
         struct pst_burst_config config = burst_config(d, c);
 
         pst_window_add(&class_->window, seen[c].work);
-        pst_burst_add(&class_->burst, &config, &class_->window, (double)seen[c].refused / PST_S);
+        pst_window_add(&class_->refusals, seen[c].refused);
+        pst_burst_add(&class_->burst, &config, &class_->window, &class_->refusals);
         class_->step_work += seen[c].work;
         work += seen[c].work;
         pst_envelope_add(&class_->envelope, work);
@@ -191,6 +192,7 @@ static void close_gap(struct pst_demand *d)
 {
     for (uint32_t c = 0; c < d->classes_count; c++) {
         pst_window_add(&d->classes[c].window, PST_WINDOW_GAP);
+        pst_window_add(&d->classes[c].refusals, PST_WINDOW_GAP);
         pst_dispersion_gap(&d->classes[c].dispersion);
     }
     pst_window_add(&d->requests, PST_WINDOW_GAP);

@@ -28,7 +28,7 @@ struct pst_demand_class {
     uint32_t queued, inflight;
 
     /* Of its own work. */
-    struct pst_window window;
+    struct pst_window window, refusals; /* all that came, and what was refused of it */
     struct pst_burst burst;
     struct pst_forecast *forecast;
     uint64_t step_work; /* of the step that runs; ns */

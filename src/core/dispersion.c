@@ -8,7 +8,7 @@
 
 static const uint32_t lengths_s[PST_DISPERSION_SCALES] = {1, 10};
 
-static void scale_add(struct pst_dispersion_scale *s, uint32_t arrivals, uint32_t length_s)
+static void scale_add(struct pst_dispersion_scale *s, double arrivals, uint32_t length_s)
 {
     double change = 0;
 
@@ -28,7 +28,7 @@ static void scale_add(struct pst_dispersion_scale *s, uint32_t arrivals, uint32_
     s->seconds = 0;
 }
 
-void pst_dispersion_add(struct pst_dispersion *dispersion, uint32_t arrivals)
+void pst_dispersion_add(struct pst_dispersion *dispersion, double arrivals)
 {
     for (uint32_t i = 0; i < PST_DISPERSION_SCALES; i++)
         scale_add(&dispersion->scales[i], arrivals, lengths_s[i]);
@@ -46,14 +46,18 @@ void pst_dispersion_gap(struct pst_dispersion *dispersion)
 double pst_dispersion_index(const struct pst_dispersion *dispersion)
 {
     double index = 0;
+    bool is_known = false;
 
     for (uint32_t i = 0; i < PST_DISPERSION_SCALES; i++) {
         const struct pst_dispersion_scale *s = &dispersion->scales[i];
 
-        if (s->windows >= WINDOWS_MIN && s->mean > 0 && s->square / s->mean > index)
+        if (s->windows < WINDOWS_MIN || s->mean <= 0)
+            continue;
+        is_known = true;
+        if (s->square / s->mean > index)
             index = s->square / s->mean;
     }
-    if (index == 0)
+    if (!is_known)
         return 1;
     if (index < INDEX_MIN)
         return INDEX_MIN;

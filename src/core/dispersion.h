@@ -36,7 +36,7 @@ struct pst_dispersion {
 };
 
 /* Arrivals in the second that ended. */
-void pst_dispersion_add(struct pst_dispersion *dispersion, uint32_t arrivals);
+void pst_dispersion_add(struct pst_dispersion *dispersion, double arrivals);
 /* A second of which nothing is known, or that is of no account: no difference is taken across it. */
 void pst_dispersion_gap(struct pst_dispersion *dispersion);
 /* ca^2: the largest index over the windows. */

@@ -22,7 +22,11 @@ struct pst_window {
 
 /* The second that ended; PST_WINDOW_GAP: not known. */
 void pst_window_add(struct pst_window *window, uint64_t work);
-/* Slots that the work of the last seconds (1 … PST_WINDOW_SECONDS) keeps busy; of known ones. */
+/* Slots that the work of so many seconds keeps busy, the last of them `ago` seconds ago; of known ones. */
+double pst_window_mean_ago(const struct pst_window *window, uint32_t ago, uint32_t seconds);
+/* … of the last seconds. */
 double pst_window_mean(const struct pst_window *window, uint32_t seconds);
+/* Was anything known `ago` seconds ago? The second that ended last is 0. */
+bool pst_window_knows(const struct pst_window *window, uint32_t ago);
 
 #endif
