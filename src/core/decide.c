@@ -36,6 +36,11 @@ static bool is_held(const struct pst_scaler *scaler, const struct pst_scaler_sea
     return scaler->now - scaler->first_tick < hold;
 }
 
+static bool is_idle(const struct pst_scaler_seat *seat, pst_ns now)
+{
+    return seat->busy_at == PST_NEVER || now - seat->busy_at >= seat->config->in_after;
+}
+
 static void supply(const struct pst_scaler_seat *seat, const struct pst_census *c,
                    struct pst_supply *ret_supply)
 {
@@ -59,9 +64,11 @@ static uint32_t standing(struct pst_scaler_seat *seat, const struct pst_scaler_n
         before = seat->config->min;
     }
     if (n->is_held)
-        before = most_u32(before, most_u32(runs, seat->told));
+        before = most_u32(before, most_u32(runs, least_u32(seat->told, seat->config->max)));
     else if (seat->config->actuate || !seat->decided)
         before = most_u32(before, runs);
+    if (before > seat->desired) /* somebody wanted them: they get their in_after too */
+        pst_scalein_needs(seat, before, now);
     return before;
 }
 
@@ -94,6 +101,18 @@ static void formula_term(const struct pst_scaler *scaler, struct pst_scaler_seat
         seat->stepped_at = scaler->now;
 }
 
+/*
+ * Averages and forecasts fade, and never reach zero. Whether the last replica stays is asked of
+ * tickets: without one for in_after, a term of one is none.
+ */
+static void forget_last(struct pst_scaler_seat *seat)
+{
+    for (int t = PST_TERM_NOW; t <= PST_TERM_ENVELOPE; t++) {
+        if (seat->terms[t] == 1)
+            seat->terms[t] = 0;
+    }
+}
+
 /* Fills the terms. Those of demand stay as they were while nobody observes: unknown is not zero. */
 static void ask(struct pst_scaler *scaler, struct pst_scaler_seat *seat, struct pst_scaler_need *n)
 {
@@ -108,6 +127,8 @@ static void ask(struct pst_scaler *scaler, struct pst_scaler_seat *seat, struct 
         else
             formula_term(scaler, seat, n);
     }
+    if (n->is_idle)
+        forget_last(seat);
     if (seat->busy) /* somebody is there now: a first replica, whatever the averages say */
         seat->terms[PST_TERM_NOW] = most_u32(seat->terms[PST_TERM_NOW], 1);
     if (!is_worth)
@@ -235,11 +256,15 @@ static void record(struct pst_scaler *scaler, uint16_t pool, const struct pst_sc
 void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
 {
     struct pst_scaler_seat *seat = &scaler->seats[pool];
-    struct pst_scaler_need n = {
+    struct pst_scaler_need n;
+
+    if (seat->busy)
+        seat->busy_at = scaler->now;
+    n = (struct pst_scaler_need){
         .is_stale = is_stale(seat, scaler->now),
         .is_held = is_held(scaler, seat),
+        .is_idle = is_idle(seat, scaler->now),
     };
-
     pst_census(scaler, pool, &n.census);
     supply(seat, &n.census, &n.supply);
     n.before = standing(seat, &n, scaler->now);

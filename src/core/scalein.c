@@ -14,6 +14,7 @@
 
 void pst_scalein_needs(struct pst_scaler_seat *seat, uint32_t replicas, pst_ns now)
 {
+    PST_ASSERT(replicas <= PST_REPLICAS_MAX);
     seat->needed_at[replicas] = now;
 }
 
@@ -29,6 +30,15 @@ static uint32_t floors_ahead(const struct pst_scaler_seat *seat, pst_ns now, pst
     return most;
 }
 
+/* With `have`, is no more needed while a start that is asked for later would not be there yet? */
+static bool is_enough(const struct pst_scaler_seat *seat, const struct pst_scaler_need *n,
+                      uint32_t have, pst_ns span)
+{
+    uint32_t most = pst_demand_most(seat->demand, &n->supply, have, span);
+
+    return most <= have || (most == 1 && n->is_idle); /* the last one: see decide.c */
+}
+
 /* More replicas leave less to do: by halving. */
 static uint32_t least_enough(const struct pst_scaler_seat *seat, const struct pst_scaler_need *n,
                              pst_ns span)
@@ -40,7 +50,7 @@ static uint32_t least_enough(const struct pst_scaler_seat *seat, const struct ps
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (pst_demand_most(seat->demand, &n->supply, middle, span) <= middle)
+        if (is_enough(seat, n, middle, span))
             high = middle;
         else
             low = middle + 1;
@@ -75,7 +85,7 @@ static uint32_t least_for_inflight(const struct pst_scaler_seat *seat)
 static uint32_t least_for_waits(const struct pst_scaler_seat *seat, const struct pst_scaler_need *n,
                                 uint32_t number)
 {
-    if (seat->config->rule != PST_RULE_AHEAD)
+    if (seat->config->rule != PST_RULE_AHEAD || (number == 0 && n->is_idle))
         return number;
     while (number < n->before && !pst_demand_bears(seat->demand, &n->supply, number))
         number++;

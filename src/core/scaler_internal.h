@@ -86,6 +86,7 @@ struct pst_scaler_seat {
     pst_ns observed_at; /* PST_NEVER: never */
     bool observed;      /* since the last tick */
     bool busy;          /* a ticket was there since the last tick */
+    pst_ns busy_at;     /* when that was so last; PST_NEVER: never */
     uint32_t told;      /* by SCALE */
     uint32_t desired;
     bool decided;                           /* `desired` means something */
@@ -157,6 +158,7 @@ struct pst_scaler_need {
     uint32_t vetoes;
     bool is_stale;
     bool is_held; /* the scaler is fresh */
+    bool is_idle; /* no ticket was there for in_after */
 };
 
 /* scalein.c: how far below `before` it may go; adds to vetoes. */

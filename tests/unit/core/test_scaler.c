@@ -209,7 +209,7 @@ static void test_zero(void **state)
         world_play(&w, "a1 +1 a0 +59");
     world_play(&w, "?1:");
     assert_string_equal(w.log, "");
-    world_play(&w, "+300 ?0:");
+    world_play(&w, "+900 ?0:");
     world_done(&w);
 }
 
