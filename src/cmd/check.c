@@ -1,4 +1,4 @@
-/* check.c - what `run` and a reload would say of a configuration, without either. */
+/* check.c - what `run`, a reload and `sim` would say of a file, without any of them. */
 #include "cmd/commands.h"
 
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "cmd/options.h"
 #include "config/config.h"
+#include "config/scenario.h"
 
 static const char *level_name(enum pst_problem_level level)
 {
@@ -27,35 +28,70 @@ static void print_problem(const char *path, const struct pst_problem *p)
     printf(" %s: %s\n", level_name(p->level), p->message);
 }
 
-static void print_text(const char *path, const struct pst_config *config,
-                       const struct pst_problems *problems)
+/* A file of either kind, read; `config` and `scenario` are NULL where it cannot be used. */
+struct reading {
+    const char *path;
+    bool is_scenario;
+    struct pst_config *config;
+    struct pst_scenario_file *scenario;
+    struct pst_problems problems;
+};
+
+static bool is_usable(const struct reading *reading)
 {
-    const size_t warnings =
-        problems->count > problems->errors ? problems->count - problems->errors : 0;
+    return reading->config != NULL || reading->scenario != NULL;
+}
+
+static void print_config(const struct reading *reading, size_t warnings)
+{
+    const struct pst_config *config = reading->config;
     size_t replicas = 0;
 
-    for (size_t i = 0; i < problems->count; i++)
-        print_problem(path, &problems->item[i]);
-    if (config == NULL) {
-        printf("%s: %zu errors, %zu warnings\n", path, problems->errors, warnings);
-        return;
-    }
     for (size_t i = 0; i < config->pools_count; i++)
         replicas += config->pools[i].replicas_count;
-    printf("%s: ok; classes %u, pools %zu, replicas %zu, tenants %zu, warnings %zu\n", path,
-           config->gate.classes_count, config->pools_count, replicas, config->tenants_count,
+    printf("%s: ok; classes %u, pools %zu, replicas %zu, tenants %zu, warnings %zu\n",
+           reading->path, config->gate.classes_count, config->pools_count, replicas,
+           config->tenants_count, warnings);
+}
+
+static void print_scenario(const struct reading *reading, size_t warnings)
+{
+    const struct pst_scenario *scenario = pst_scenario_of(reading->scenario);
+
+    printf("%s: ok, a scenario; classes %u, pools %u, streams %u, policies %u, expectations %u, "
+           "warnings %zu\n",
+           reading->path, scenario->gate.classes_count, scenario->gate.pools_count,
+           scenario->streams_count, scenario->policies_count, scenario->expectations_count,
            warnings);
 }
 
-/* False: out of memory. */
-static bool print_json(const char *path, const struct pst_config *config,
-                       const struct pst_problems *problems)
+static void print_text(const struct reading *reading)
 {
+    const struct pst_problems *problems = &reading->problems;
+    const size_t warnings =
+        problems->count > problems->errors ? problems->count - problems->errors : 0;
+
+    for (size_t i = 0; i < problems->count; i++)
+        print_problem(reading->path, &problems->item[i]);
+    if (!is_usable(reading))
+        printf("%s: %zu errors, %zu warnings\n", reading->path, problems->errors, warnings);
+    else if (reading->is_scenario)
+        print_scenario(reading, warnings);
+    else
+        print_config(reading, warnings);
+}
+
+/* False: out of memory. */
+static bool print_json(const struct reading *reading)
+{
+    const struct pst_problems *problems = &reading->problems;
     cJSON *root = cJSON_CreateObject();
     cJSON *list = NULL;
     char *text = NULL;
-    bool whole = cJSON_AddStringToObject(root, "file", path) != NULL &&
-                 cJSON_AddBoolToObject(root, "ok", config != NULL) != NULL &&
+    bool whole = cJSON_AddStringToObject(root, "file", reading->path) != NULL &&
+                 cJSON_AddStringToObject(
+                     root, "kind", reading->is_scenario ? "scenario" : "configuration") != NULL &&
+                 cJSON_AddBoolToObject(root, "ok", is_usable(reading)) != NULL &&
                  (list = cJSON_AddArrayToObject(root, "problems")) != NULL;
 
     for (size_t i = 0; whole && i < problems->count; i++) {
@@ -76,6 +112,13 @@ static bool print_json(const char *path, const struct pst_config *config,
     return text != NULL;
 }
 
+static int read_file(const char *path, struct reading *reading)
+{
+    *reading = (struct reading){.path = path, .is_scenario = pst_scenario_is_file(path)};
+    return reading->is_scenario ? pst_scenario_read(path, &reading->scenario, &reading->problems)
+                                : pst_config_read(path, &reading->config, &reading->problems);
+}
+
 int pst_cmd_check(int argc, char **argv)
 {
     bool json = false;
@@ -83,12 +126,14 @@ int pst_cmd_check(int argc, char **argv)
         {.name = "json",
          .kind = PST_OPTION_FLAG,
          .value = &json,
-         .help = "One JSON object: file, ok, problems with level, line, column, message."},
+         .help = "One JSON object: file, kind, ok, problems with level, line, column, message."},
     };
     const struct pst_usage usage = {
         .command = "check",
         .operands = "FILE",
-        .summary = "Reads a configuration as `run` does and says all that is wrong with it.",
+        .summary = "Reads a configuration as `run` does, or a scenario as `sim` does, and says all "
+                   "that is "
+                   "wrong with it.",
         .detail =
             "Errors and warnings are lines of the form FILE:LINE:COLUMN: error: MESSAGE; the last\n"
             "line sums them up. Warnings do not change the exit status: 0 when the file can be\n"
@@ -97,8 +142,7 @@ int pst_cmd_check(int argc, char **argv)
         .count = PST_COUNT_OF(options),
     };
     const int first = pst_options_read(&usage, argc, argv);
-    struct pst_config *config = NULL;
-    struct pst_problems problems;
+    struct reading reading;
     int rc, exit_code;
 
     if (first < 0)
@@ -107,19 +151,20 @@ int pst_cmd_check(int argc, char **argv)
         fputs("penstock check: one FILE is expected\n", stderr);
         return PST_EXIT_USAGE;
     }
-    rc = pst_config_read(argv[first], &config, &problems);
+    rc = read_file(argv[first], &reading);
     exit_code = rc == PST_OK ? PST_EXIT_OK : PST_EXIT_USAGE;
     if (rc == PST_E_NOMEM) {
         fputs("penstock check: out of memory\n", stderr);
         exit_code = PST_EXIT_FAILED;
     } else if (!json) {
-        print_text(argv[first], config, &problems);
-    } else if (!print_json(argv[first], config, &problems)) {
+        print_text(&reading);
+    } else if (!print_json(&reading)) {
         exit_code = PST_EXIT_FAILED;
     }
     if (fflush(stdout) != 0)
         exit_code = PST_EXIT_FAILED;
-    pst_problems_done(&problems);
-    pst_config_free(config);
+    pst_problems_done(&reading.problems);
+    pst_config_free(reading.config);
+    pst_scenario_free(reading.scenario);
     return exit_code;
 }

@@ -6,6 +6,7 @@
 
 #include "cmd/options.h"
 #include "config/config.h"
+#include "config/document.h"
 #include "observe/page.h"
 
 static const char manual_head[] =
@@ -78,11 +79,12 @@ int pst_cmd_docs(int argc, char **argv)
     } pages[] = {
         {"configuration", pst_config_document},
         {"metrics", pst_observe_document},
+        {"scenarios", pst_scenario_document},
         {"man", write_manual},
     };
     const struct pst_usage usage = {
         .command = "docs",
-        .operands = "configuration|metrics|man",
+        .operands = "configuration|metrics|scenarios|man",
         .summary = "Prints a page that is generated from the tables of the program.",
     };
     const int first = pst_options_read(&usage, argc, argv);
@@ -95,6 +97,6 @@ int pst_cmd_docs(int argc, char **argv)
             return fflush(stdout) == 0 ? PST_EXIT_OK : PST_EXIT_FAILED;
         }
     }
-    fputs("penstock docs: one of configuration, metrics or man is expected\n", stderr);
+    fputs("penstock docs: one of configuration, metrics, scenarios or man is expected\n", stderr);
     return PST_EXIT_USAGE;
 }

@@ -1,17 +1,13 @@
 #include "config/config.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "config/draft.h"
 #include "config/problems.h"
+#include "config/source.h"
 
-#define FILE_MAX_BYTES (1u << 20)
-#define MEMORY_MAX     (32u << 20)
+#define MEMORY_MAX (32u << 20)
 
 /* What pst_config_free gives back: the arena holds all that the configuration points to. */
 struct owned {
@@ -64,42 +60,16 @@ int pst_config_parse(const char *path, const char *text, size_t len, struct pst_
     return PST_OK;
 }
 
-/* The whole file, at most FILE_MAX_BYTES and one, which tells that there is more. */
-static int read_file(int fd, char *buffer, size_t *ret_len)
-{
-    size_t len = 0;
-
-    while (len <= FILE_MAX_BYTES) {
-        const ssize_t got = read(fd, buffer + len, FILE_MAX_BYTES + 1 - len);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return PST_E_SYSTEM;
-        if (got == 0)
-            break;
-        len += (size_t)got;
-    }
-    *ret_len = len;
-    return PST_OK;
-}
-
 int pst_config_read(const char *path, struct pst_config **ret_config, struct pst_problems *problems)
 {
-    int fd = -1, rc = PST_E_NOMEM;
-    char *text = malloc(FILE_MAX_BYTES + 1);
-    size_t len = 0;
+    char *text = NULL;
+    size_t len;
+    int rc;
 
     *problems = (struct pst_problems){0};
-    if (text == NULL)
-        return rc;
-    rc = PST_E_SYSTEM;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read_file(fd, text, &len) != PST_OK)
-        pst_problems_add(problems, PST_PROBLEM_ERROR, 0, 0, "%s", strerror(errno));
-    else
+    rc = pst_source_read(path, problems, &text, &len);
+    if (rc == PST_OK)
         rc = pst_config_parse(path, text, len, ret_config, problems);
-    if (fd >= 0)
-        close(fd);
     free(text);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* document.c - docs/configuration.md, from the rows that the reader uses. */
-#include <stdio.h>
+#include "config/document.h"
+
 #include <string.h>
 
 #include "config/schema.h"
@@ -78,14 +79,17 @@ static void write_form(const struct pst_field *field, FILE *out)
     fprintf(out, "%s%s", form, field->kind == PST_FIELD_NAMED ? " to maps" : "");
 }
 
-static void write_section(const struct pst_section *section, FILE *out)
+void pst_document_section(const struct pst_section *section, FILE *out)
 {
     fprintf(out, "\n## %s\n\n%s\n\n", section->title[0] == '\0' ? "The file" : section->title,
             section->doc);
+    if (section->extends != NULL)
+        fprintf(out, "Besides these, every key of %s in [configuration.md](configuration.md).\n\n",
+                section->extends->title[0] == '\0' ? "the file" : section->extends->title);
     fputs("| key | value | default | what it does |\n|---|---|---|---|\n", out);
     for (size_t i = 0; i < section->count; i++) {
         const struct pst_field *field = &section->fields[i];
-        if (field->kind == PST_FIELD_REFUSED)
+        if (field->kind == PST_FIELD_REFUSED || field->kind == PST_FIELD_IGNORED)
             continue;
         fprintf(out, "| `%s` | ", field->key);
         write_form(field, out);
@@ -97,12 +101,12 @@ static void write_section(const struct pst_section *section, FILE *out)
         const struct pst_section *below = section->fields[i].section;
         /* the three length bins share one section: it is written once */
         if (below != NULL && !is_flat(below) && (i == 0 || section->fields[i - 1].section != below))
-            write_section(below, out);
+            pst_document_section(below, out);
     }
 }
 
 void pst_config_document(FILE *out)
 {
     fputs(head, out);
-    write_section(&pst_schema, out);
+    pst_document_section(&pst_schema, out);
 }

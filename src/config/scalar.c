@@ -4,8 +4,9 @@
 #include <string.h>
 
 #define NANO         UINT64_C(1000000000)
-#define FRACTION_MAX 9                 /* digits behind the point */
-#define REAL_MAX     UINT64_C(1000000) /* factors and rates */
+#define FRACTION_MAX 9 /* digits behind the point */
+#define REAL_MAX     UINT64_C(1000000000)
+#define RATE_MAX     UINT64_C(1000000) /* per unit of time */
 #define HOST_MAX     255
 #define NAME_MAX_LEN 63
 
@@ -163,7 +164,7 @@ int pst_scalar_money(const char *text, uint64_t *ret_micro)
     return PST_OK;
 }
 
-int pst_scalar_factor(const char *text, double *ret_factor)
+int pst_scalar_real(const char *text, double *ret_value)
 {
     static const struct unit units[] = {{"", NANO}};
     uint64_t nano;
@@ -171,9 +172,9 @@ int pst_scalar_factor(const char *text, double *ret_factor)
 
     if (rc != PST_OK)
         return rc;
-    if (nano == 0 || nano > REAL_MAX * NANO)
+    if (nano > REAL_MAX * NANO)
         return PST_E_FULL;
-    *ret_factor = (double)nano / (double)NANO;
+    *ret_value = (double)nano / (double)NANO;
     return PST_OK;
 }
 
@@ -191,7 +192,7 @@ int pst_scalar_rate(const char *text, double *ret_per_s)
         rc = measure(text, &spans[i].unit, 1, &nano);
         if (rc != PST_OK)
             continue;
-        if (nano > REAL_MAX * NANO)
+        if (nano > RATE_MAX * NANO)
             return PST_E_FULL;
         *ret_per_s = (double)nano / (double)NANO / spans[i].seconds;
     }

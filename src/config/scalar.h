@@ -17,7 +17,7 @@ int pst_scalar_share(const char *text, uint32_t *ret_ppm); /* "0.5" or "50%": 0 
 int pst_scalar_weight(const char *text,
                       uint32_t *ret_percent);                /* "1", "0.25": up to two decimals */
 int pst_scalar_money(const char *text, uint64_t *ret_micro); /* "2.5 USD" */
-int pst_scalar_factor(const char *text, double *ret_factor); /* "0.1", "2": > 0, <= 10^6 */
+int pst_scalar_real(const char *text, double *ret_value);    /* "0.1", "2": up to 10^9 */
 /* "200/s", "12/m", "30/h", "5/d": per second, <= 10^6. */
 int pst_scalar_rate(const char *text, double *ret_per_s);
 int pst_scalar_port(const char *text, uint16_t *ret_port);

@@ -9,8 +9,6 @@
 #ifndef PST_CONFIG_SCENARIO_H
 #define PST_CONFIG_SCENARIO_H
 
-#include <stdio.h>
-
 #include "config/config.h"
 #include "model/scenario.h"
 
@@ -24,8 +22,9 @@ int pst_scenario_parse(const char *path, const char *text, size_t len,
 void pst_scenario_free(struct pst_scenario_file *file); /* takes NULL */
 /* Not const: a caller may add streams' rows from a recording, and choose the seed. */
 struct pst_scenario *pst_scenario_of(struct pst_scenario_file *file);
-/* Does the text look like a scenario rather than a configuration? */
+/* Does the text look like a scenario rather than a configuration? Of a file: false where it cannot be read. */
 bool pst_scenario_is(const char *text, size_t len);
+bool pst_scenario_is_file(const char *path);
 
 /*
  * A policy named by its parts, "GATE+PILOT[:TARGET][@ACTUATOR]", as in "fifo+hpa-occupancy:70%@direct".
@@ -33,8 +32,5 @@ bool pst_scenario_is(const char *text, size_t len);
  */
 int pst_scenario_policy_read(const char *text, struct pst_scenario_policy *ret_policy,
                              const char **ret_why);
-
-/* docs/scenarios.md's reference part, from the table that the reader uses. */
-void pst_scenario_document(FILE *out);
 
 #endif

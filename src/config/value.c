@@ -162,9 +162,9 @@ static int store_real(int rc, double value, struct target *t)
 static int read_factor(const char *text, struct target *t)
 {
     double value = 0;
-    int rc = pst_scalar_factor(text, &value);
+    int rc = pst_scalar_real(text, &value);
 
-    return store_real(rc, value, t);
+    return store_real(rc == PST_OK && value <= 0 ? PST_E_FULL : rc, value, t);
 }
 
 static int read_rate(const char *text, struct target *t)
