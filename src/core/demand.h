@@ -10,7 +10,8 @@
  *   now        staffed by queueing (Erlang C, Allen-Cunneen) for the rate, service time and
  *              variability that were measured, so that each class's P99 wait meets its target
  *   ahead      mu = max over v of (B + A(u, v)) / (v - u + D): the least rate that meets every class's
- *              deadline D over the forecast, from u = one start time ahead; B what waits at u
+ *              deadline D over the forecast, from u = one start time ahead until nothing waits; B what
+ *              waits at u (outlook.h)
  *   backlog    seconds of backlog above out_above
  *   sla        a class's P99 wait is past its target now, and more slots would help
  *   envelope   the largest work of the class and those above in any window w of the last hour, over

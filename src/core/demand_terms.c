@@ -28,12 +28,12 @@ static double seconds_of(pst_ns span)
     return (double)span / PST_S;
 }
 
-/* Work that can wait is planned to fill so much of a slot; other work is staffed for by queueing. */
-static double planned(const struct pst_demand *d, uint32_t c, double slots)
+/* Of so many slots, those that work may be planned to fill: if it cannot wait, queueing says how many. */
+static double fillable(const struct pst_demand *d, uint32_t c, double slots)
 {
     if (!pst_demand_can_wait(d, c) || d->pool.utilisation_ppm == 0)
         return slots;
-    return slots * PST_PPM / d->pool.utilisation_ppm;
+    return slots * d->pool.utilisation_ppm / PST_PPM;
 }
 
 /* Seconds that a class may wait before that is worth a word. */
@@ -67,14 +67,16 @@ static double queued_all(const struct pst_demand *d)
 /* ---- now ---- */
 
 /*
- * The rate to staff for: bursts are left to `ahead`, until one has lasted for a start time and goes on
- * for another.
+ * The rate to staff for: bursts are left to `ahead`, until one of work that cannot wait has lasted for
+ * a start time, and goes on for another.
  */
-static double staffed_rate(const struct pst_demand *d, const struct pst_demand_class *class_)
+static double staffed_rate(const struct pst_demand *d, uint32_t c)
 {
+    const struct pst_demand_class *class_ = &d->classes[c];
     double start_s = seconds_of(d->start);
 
-    if (class_->burst.age_s >= start_s && pst_burst_remaining_s(&class_->burst) >= start_s)
+    if (!pst_demand_can_wait(d, c) && class_->burst.age_s >= start_s &&
+        pst_burst_remaining_s(&class_->burst) >= start_s)
         return pst_burst_present(&class_->burst, &class_->window);
     return pst_burst_calm(&class_->burst);
 }
@@ -99,11 +101,11 @@ void pst_demand_staff(struct pst_demand *d)
     for (uint32_t c = 0; c < d->classes_count; c++) {
         struct pst_demand_class *class_ = &d->classes[c];
 
-        load.erlangs += staffed_rate(d, class_);
+        load.erlangs += staffed_rate(d, c);
         load.variability = (pst_dispersion_index(&class_->dispersion) + service_variation(d)) / 2;
         if (pst_demand_can_wait(d, c) || load.service_s <= 0)
-            class_->staffed =
-                (uint32_t)pst_min_u64(pst_ceil_u64(planned(d, c, load.erlangs)), most);
+            class_->staffed = (uint32_t)pst_min_u64(
+                pst_ceil_u64(load.erlangs * (1 - SLACK) / fillable(d, c, 1)), most);
         else
             class_->staffed =
                 pst_staff_servers(&load, seconds_of(d->config[c].target), LATE_SHARE, most);
@@ -139,17 +141,40 @@ static uint32_t need_envelope(const struct pst_demand *d)
 
 /* ---- ahead and backlog, from what waits at a step ---- */
 
-static uint32_t need_ahead(const struct pst_demand *d, uint32_t step,
-                           const double waiting[PST_CLASSES_MAX])
+static bool meets(const struct pst_demand *d, uint32_t step, const double waiting[PST_CLASSES_MAX],
+                  uint32_t replicas)
 {
-    uint32_t need = 0;
+    double slots = (double)replicas * d->pool.slots;
 
     for (uint32_t c = 0; c < d->classes_count; c++) {
-        double slots = pst_outlook_least(&d->outlook, c, step, pst_demand_beyond(d, c), waiting[c]);
-
-        raise_to(&need, replicas_of(d, planned(d, c, slots)));
+        if (!pst_outlook_meets(&d->outlook, c, step, pst_demand_beyond(d, c), waiting[c],
+                               fillable(d, c, slots)))
+            return false;
     }
-    return need;
+    return true;
+}
+
+/* The least replicas, at least `least`, that meet every deadline from `step` on: by doubling, halving. */
+static uint32_t need_ahead(const struct pst_demand *d, uint32_t step,
+                           const double waiting[PST_CLASSES_MAX], uint32_t least)
+{
+    uint32_t low = least, high = least + 1;
+
+    if (meets(d, step, waiting, least))
+        return least;
+    while (high < UINT16_MAX && !meets(d, step, waiting, high)) {
+        low = high;
+        high = 2 * high;
+    }
+    while (high - low > 1) { /* low does not meet them, high does */
+        uint32_t middle = low + (high - low) / 2;
+
+        if (meets(d, step, waiting, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high < UINT16_MAX ? high : UINT16_MAX;
 }
 
 /* Backlog that a class does not tolerate: beyond out_above, and beyond half its deadline. */
@@ -230,7 +255,7 @@ void pst_demand_terms(struct pst_demand *d, const struct pst_supply *supply,
         pst_outlook_advance(&d->outlook, k, supply_at(d, supply, k), waiting);
 
     terms[PST_TERM_NOW] = need_now(d);
-    terms[PST_TERM_AHEAD] = need_ahead(d, lead, waiting);
+    terms[PST_TERM_AHEAD] = need_ahead(d, lead, waiting, 0);
     terms[PST_TERM_BACKLOG] = need_backlog(d, slots_now, lead, slots, waiting);
     terms[PST_TERM_ENVELOPE] = need_envelope(d);
     terms[PST_TERM_SLA] = 0;
@@ -257,7 +282,7 @@ uint32_t pst_demand_most(struct pst_demand *d, const struct pst_supply *supply, 
     raise_to(&need, need_envelope(d));
     pst_outlook_begin(&d->outlook, waiting);
     for (uint32_t k = 0;; k++) {
-        raise_to(&need, need_ahead(d, k, waiting));
+        need = need_ahead(d, k, waiting, need);
         raise_to(&need, need_backlog(d, slots_now, k, slots, waiting));
         if (k >= last || k >= d->outlook.steps)
             return need;

@@ -1,6 +1,8 @@
 /* outlook.c - see outlook.h. */
 #include "core/outlook.h"
 
+#define SLACK 1e-9 /* what fits exactly fits, whatever the order of the sums */
+
 static double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -35,21 +37,22 @@ void pst_outlook_advance(const struct pst_outlook *outlook, uint32_t step, doubl
     }
 }
 
-double pst_outlook_least(const struct pst_outlook *outlook, uint32_t class_, uint32_t step,
-                         uint32_t steps, double waiting)
+bool pst_outlook_meets(const struct pst_outlook *outlook, uint32_t class_, uint32_t step,
+                       uint32_t steps, double waiting, double slots)
 {
-    const struct pst_outlook_class *class_rates = &outlook->classes[class_];
-    double work = waiting;
-    double time_s = class_rates->deadline_s;
-    double most = work / time_s;
-    uint32_t end = steps < outlook->steps - step ? step + steps : outlook->steps;
+    const struct pst_outlook_class *rates = &outlook->classes[class_];
+    double bound = slots * rates->deadline_s * (1 + SLACK);
+    uint32_t end;
 
-    PST_ASSERT(step <= outlook->steps && time_s > 0);
-    for (uint32_t v = step; v < end; v++) {
-        work += class_rates->rates[v] * PST_OUTLOOK_STEP_S;
-        time_s += PST_OUTLOOK_STEP_S;
-        if (work > most * time_s) /* a division for each new maximum only */
-            most = work / time_s;
+    PST_ASSERT(step <= outlook->steps);
+    end = steps < outlook->steps - step ? step + steps : outlook->steps;
+    for (uint32_t v = step;; v++) {
+        if (waiting > bound)
+            return false;
+        if (v == end)
+            return true;
+        waiting += (rates->rates[v] - slots) * PST_OUTLOOK_STEP_S;
+        if (waiting <= SLACK * bound)
+            return true;
     }
-    return most;
 }

@@ -5,15 +5,16 @@
  * requests move like water: rate in, slots out, never below zero. What stands at the time u when a
  * replica could be there, and what comes after, say how many slots meet every deadline:
  *
- *   mu = max over v >= u of (B(u) + A(u, v)) / (v - u + D)
+ *   mu >= (B(u) + A(u, v)) / (v - u + D)   for every v >= u, for as long as mu slots stay busy
  *
  * B(u) the work that waits at u, A(u, v) the work that comes between u and v, D the class's deadline: all
  * that has come by v must have been served by v + D. Both are of the class and those above it, which go
- * first.
+ * first. Once nothing waits the question ends: slots that idle before a burst do not serve it, and what
+ * comes later can be asked for later, still a start time ahead.
  *
  * A class that sheds refuses what would wait longer than D: such work is gone, and does not wait at u.
  *
- * Guarantee: pure; advancing is O(classes), mu O(steps). Steps are of 10 s.
+ * Guarantee: pure; advancing is O(classes), a question O(steps). Steps are of 10 s.
  * Source: service curves and deadlines of network calculus (Le Boudec & Thiran, 1.4).
  */
 #ifndef PST_CORE_OUTLOOK_H
@@ -44,8 +45,11 @@ void pst_outlook_begin(const struct pst_outlook *outlook, double waiting[PST_CLA
 /* From the beginning of the step to its end, with so many slots. step < outlook->steps. */
 void pst_outlook_advance(const struct pst_outlook *outlook, uint32_t step, double slots,
                          double waiting[PST_CLASSES_MAX]);
-/* mu, slots: what waits at the beginning of `step`, and v up to `steps` later (or what is known). */
-double pst_outlook_least(const struct pst_outlook *outlook, uint32_t class_, uint32_t step,
-                         uint32_t steps, double waiting);
+/*
+ * Do so many slots meet the class's deadline, from the beginning of `step` for so many steps (or as many
+ * as are known), with so much waiting at the beginning? More slots never do worse.
+ */
+bool pst_outlook_meets(const struct pst_outlook *outlook, uint32_t class_, uint32_t step,
+                       uint32_t steps, double waiting, double slots);
 
 #endif
