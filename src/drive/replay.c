@@ -7,41 +7,16 @@
 
 #include "drive/layout.h"
 #include "drive/recorder.h"
-
-struct frame {
-    char type;
-    size_t len;
-    uint8_t bytes[PST_LAYOUT_CONFIG_MAX];
-};
+#include "drive/recording.h"
 
 struct replay {
-    FILE *file;
-    struct pst_gate_config config; /* in force */
+    struct pst_recording *recording;
     struct pst_gate *gate;
     struct pst_gate_event event; /* the last one stepped */
-    struct frame frame;
+    struct pst_recording_frame frame;
     struct pst_replay_result result;
     const char *why;
 };
-
-enum next { NEXT_FRAME, NEXT_END, NEXT_CUT, NEXT_WRONG };
-
-static enum next frame_read(struct replay *r)
-{
-    uint8_t head[PST_RECORDER_FRAME];
-    size_t n = fread(head, 1, sizeof head, r->file);
-
-    if (n < sizeof head)
-        return NEXT_CUT; /* a whole recording ends with its trailer, never with the file */
-    r->frame.len = head[0] | (size_t)head[1] << 8;
-    r->frame.type = (char)head[2];
-    if (r->frame.len > sizeof r->frame.bytes)
-        return NEXT_WRONG;
-    if (fread(r->frame.bytes, 1, r->frame.len, r->file) < r->frame.len)
-        return NEXT_CUT;
-    r->result.frames++;
-    return r->frame.type == PST_RECORDER_TRAILER ? NEXT_END : NEXT_FRAME;
-}
 
 static int wrong(struct replay *r, int rc, const char *why)
 {
@@ -60,8 +35,8 @@ static void text_of(char *text, const char *name, const uint8_t *bytes, size_t l
 }
 
 /* `recorded` or `replayed` may be NULL: there was none. */
-static void differ(struct replay *r, const struct frame *recorded, const uint8_t *replayed,
-                   size_t replayed_len)
+static void differ(struct replay *r, const struct pst_recording_frame *recorded,
+                   const uint8_t *replayed, size_t replayed_len)
 {
     struct pst_replay_difference *difference = &r->result.difference;
     uint8_t bytes[PST_LAYOUT_BYTES_MAX];
@@ -123,77 +98,12 @@ static int step_config(struct replay *r)
     struct pst_gate_config config;
     int rc;
 
-    if (!pst_layout_read_config(r->frame.bytes, r->frame.len, &config))
+    if (!pst_recording_config(r->recording, &r->frame, &config))
         return wrong(r, PST_E_SYNTAX, "a configuration frame cannot be read");
     rc = r->gate == NULL ? pst_gate_new(&config, &r->gate) : pst_gate_reconfigure(r->gate, &config);
     if (rc != PST_OK)
         return wrong(r, rc, "the gate refuses the recorded configuration");
-    r->config = config;
     return PST_OK;
-}
-
-static bool ticket_exists(const struct replay *r, struct pst_ticket_id id)
-{
-    return id.index < r->config.tickets_max;
-}
-
-static bool pool_exists(const struct replay *r, uint16_t pool, uint8_t class_)
-{
-    return pool < r->config.pools_count && class_ < r->config.classes_count;
-}
-
-static bool replica_exists(const struct replay *r, uint16_t replica)
-{
-    return replica < r->config.replicas_max;
-}
-
-/* The gate trusts its driver; a file is a stranger. What it says must at least exist. */
-static bool is_possible(const struct replay *r, const struct pst_gate_event *event)
-{
-    if (event->now < r->event.now)
-        return false;
-    switch ((enum pst_gate_event_kind)event->kind) {
-    case PST_EVENT_OFFER:
-        return ticket_exists(r, event->u.offer.id) &&
-               (event->u.offer.pool == PST_POOL_NONE ||
-                pool_exists(r, event->u.offer.pool, event->u.offer.class_));
-    case PST_EVENT_HELD:
-        return ticket_exists(r, event->u.held.id);
-    case PST_EVENT_ARRIVE:
-        return ticket_exists(r, event->u.arrive.id) &&
-               pool_exists(r, event->u.arrive.pool, event->u.arrive.class_) &&
-               event->u.arrive.type < PST_TYPES_MAX && event->u.arrive.sequences > 0;
-    case PST_EVENT_CANCEL:
-        return ticket_exists(r, event->u.cancel.id);
-    case PST_EVENT_FIRST:
-        return ticket_exists(r, event->u.first.id);
-    case PST_EVENT_END:
-        return ticket_exists(r, event->u.end.id) && event->u.end.kind < PST_END_COUNT;
-    case PST_EVENT_REPLICA:
-        return replica_exists(r, event->u.replica.replica) &&
-               event->u.replica.pool < r->config.pools_count &&
-               event->u.replica.state < PST_REPLICA_STATE_COUNT &&
-               event->u.replica.cause < PST_CAUSE_COUNT;
-    case PST_EVENT_PROBE:
-        return replica_exists(r, event->u.probe.replica) &&
-               event->u.probe.probe < PST_PROBE_COUNT &&
-               event->u.probe.result < PST_PROBE_RESULT_COUNT;
-    case PST_EVENT_SLOTS:
-        return replica_exists(r, event->u.slots.replica) &&
-               event->u.slots.source < PST_SLOTS_SOURCE_COUNT;
-    case PST_EVENT_PROGRESS:
-        return replica_exists(r, event->u.progress.replica);
-    case PST_EVENT_DRAIN:
-        return event->u.drain.replica == PST_REPLICA_ALL ||
-               replica_exists(r, event->u.drain.replica);
-    case PST_EVENT_UNDRAIN:
-        return event->u.undrain.replica == PST_REPLICA_ALL ||
-               replica_exists(r, event->u.undrain.replica);
-    case PST_EVENT_TIME:
-    case PST_EVENT_COUNT:
-        break;
-    }
-    return event->kind == PST_EVENT_TIME;
 }
 
 static int step_event(struct replay *r)
@@ -202,7 +112,7 @@ static int step_event(struct replay *r)
 
     if (r->gate == NULL)
         return wrong(r, PST_E_SYNTAX, "an event comes before the configuration");
-    if (!pst_layout_read_event(r->frame.bytes, r->frame.len, &event) || !is_possible(r, &event))
+    if (!pst_recording_event(r->recording, &r->frame, &event))
         return wrong(r, PST_E_SYNTAX, "an event frame cannot be read");
     r->event = event;
     r->result.events++;
@@ -225,36 +135,28 @@ static int step_frame(struct replay *r)
     }
 }
 
-static int header_read(struct replay *r)
-{
-    char magic[sizeof PST_RECORDER_MAGIC - 1];
-    uint64_t digest;
-
-    if (fread(magic, 1, sizeof magic, r->file) < sizeof magic ||
-        memcmp(magic, PST_RECORDER_MAGIC, sizeof magic) != 0)
-        return wrong(r, PST_E_SYNTAX, "not a recording");
-    if (fread(&digest, 1, sizeof digest, r->file) < sizeof digest || digest != pst_layout_digest())
-        return wrong(r, PST_E_SYNTAX, "recorded by a version with other events or actions");
-    return PST_OK;
-}
-
 static int run(struct replay *r)
 {
-    int rc = header_read(r);
+    int rc = PST_OK;
 
     while (rc == PST_OK && !r->result.difference.found) {
-        switch (frame_read(r)) {
-        case NEXT_FRAME:
+        const enum pst_recording_next next = pst_recording_next(r->recording, &r->frame);
+
+        r->result.frames += next == PST_RECORDING_FRAME || next == PST_RECORDING_END;
+        switch (next) {
+        case PST_RECORDING_FRAME:
             rc = step_frame(r);
             break;
-        case NEXT_END:
+        case PST_RECORDING_END:
             (void)nothing_left(r);
             return PST_OK;
-        case NEXT_CUT:
+        case PST_RECORDING_CUT:
             r->result.cut = true;
             return r->gate != NULL ? PST_OK : wrong(r, PST_E_SYNTAX, "nothing was recorded");
-        case NEXT_WRONG:
+        case PST_RECORDING_WRONG:
             return wrong(r, PST_E_SYNTAX, "a frame is longer than any can be");
+        case PST_RECORDING_NEXT_COUNT:
+            break;
         }
     }
     return rc;
@@ -263,17 +165,16 @@ static int run(struct replay *r)
 int pst_replay_file(const char *path, struct pst_replay_result *ret_result, const char **ret_why)
 {
     struct replay *r = calloc(1, sizeof *r);
-    int rc = PST_E_SYSTEM;
+    int rc;
 
     *ret_why = "";
     if (r == NULL)
         return PST_E_NOMEM;
     r->why = "";
-    r->file = fopen(path, "rbe");
-    if (r->file != NULL) {
+    rc = pst_recording_open(path, &r->recording, &r->why);
+    if (rc == PST_OK)
         rc = run(r);
-        (void)fclose(r->file);
-    }
+    pst_recording_close(r->recording);
     if (rc == PST_OK)
         *ret_result = r->result;
     *ret_why = r->why;
