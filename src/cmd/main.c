@@ -17,7 +17,7 @@ static const struct command {
     {"drain", pst_cmd_drain, "Ends the work of a running gateway, or of one replica, in order."},
     {"engine", pst_cmd_engine, "A stand-in inference engine, for demos and tests."},
     {"load", pst_cmd_load, "An open-loop load generator that measures per class."},
-    {"sim", pst_cmd_sim, "Steps a recording through the policy again."},
+    {"sim", pst_cmd_sim, "What a policy would do with these arrivals, in virtual time."},
     {"plan", pst_cmd_plan, "Which forecaster a history of rates would have been served best by."},
     {"version", pst_cmd_version, "Prints the version."},
     {"docs", pst_cmd_docs, NULL},

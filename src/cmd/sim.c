@@ -1,101 +1,82 @@
-/* sim.c - `penstock sim`: recordings, stepped again. */
-#include "cmd/commands.h"
+/* sim.c - `penstock sim`: a scenario in virtual time, or a recording stepped again. */
+#include "cmd/sim.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "cmd/commands.h"
 #include "cmd/options.h"
-#include "drive/replay.h"
+#include "cmd/study.h"
 
-static void print_text(const char *path, const struct pst_replay_result *result)
+#define JOBS_MAX 256
+#define SEED_MAX (UINT64_C(1) << 53) /* what JSON's numbers can hold */
+
+static const char detail[] =
+    "FILE is a scenario (docs/scenarios.md): a configuration's pools, classes and scaler keys, and "
+    "what\n"
+    "arrives, what goes wrong and what is expected. The gate and the scaler are the ones that "
+    "`run`\n"
+    "has; every policy sees the same arrivals, service times and cold starts. The report stands "
+    "on\n"
+    "stdout: what each class waited, what it took in replicas, and each expectation.\n"
+    "\n"
+    "Policies are those of the file, by name, or by parts: GATE+PILOT[:TARGET][@ACTUATOR], as in\n"
+    "fifo+hpa-occupancy:70% or adaptive+ahead@keda.\n"
+    "  GATE      adaptive, fixed, fifo, none\n"
+    "  PILOT     ahead, backlog, qps, depth, static; hpa-occupancy, hpa-inflight, hpa-queue, kpa, "
+    "apa\n"
+    "  ACTUATOR  direct (default), hpa, keda\n"
+    "\n"
+    "The same file and seed give the same output, byte for byte, unless --timing asks for times.\n"
+    "Times of JSON are seconds, shares 0 to 1; its keys are the names that `expect` has.\n"
+    "Exit status: 0 all expectations met, or the recording identical; 1 one is breached, or the\n"
+    "recording differs; 2 the file cannot be used.";
+
+static int usage_error(const char *what)
 {
-    const struct pst_replay_difference *difference = &result->difference;
-
-    if (!difference->found) {
-        printf("%s: identical: %llu events, %llu actions%s\n", path,
-               (unsigned long long)result->events, (unsigned long long)result->actions,
-               result->cut ? " (the recording was cut off; its last moments are missing)" : "");
-        return;
-    }
-    printf("%s: differs at frame %llu, in event %llu, at %llu.%09llu s\n", path,
-           (unsigned long long)difference->frame, (unsigned long long)difference->event,
-           (unsigned long long)(difference->now / PST_S),
-           (unsigned long long)(difference->now % PST_S));
-    printf("  event:    %s\n  recorded: %s\n  replayed: %s\n", difference->event_text,
-           difference->recorded, difference->replayed);
-}
-
-/* Texts are names and hexadecimal digits: nothing in them needs escaping. */
-static void print_json(const struct pst_replay_result *result)
-{
-    const struct pst_replay_difference *difference = &result->difference;
-
-    printf("{\"identical\":%s,\"events\":%llu,\"actions\":%llu,\"cut\":%s",
-           difference->found ? "false" : "true", (unsigned long long)result->events,
-           (unsigned long long)result->actions, result->cut ? "true" : "false");
-    if (difference->found)
-        printf(",\"difference\":{\"frame\":%llu,\"event\":%llu,\"now_ns\":%llu,"
-               "\"event_text\":\"%s\",\"recorded\":\"%s\",\"replayed\":\"%s\"}",
-               (unsigned long long)difference->frame, (unsigned long long)difference->event,
-               (unsigned long long)difference->now, difference->event_text, difference->recorded,
-               difference->replayed);
-    puts("}");
-}
-
-static int replay(const char *path, bool json)
-{
-    struct pst_replay_result result;
-    const char *why;
-    int rc = pst_replay_file(path, &result, &why);
-
-    if (rc != PST_OK) {
-        fprintf(stderr, "penstock sim: %s: %s\n", path,
-                rc == PST_E_SYSTEM  ? strerror(errno)
-                : rc == PST_E_NOMEM ? "out of memory"
-                                    : why);
-        return PST_EXIT_USAGE;
-    }
-    if (json)
-        print_json(&result);
-    else
-        print_text(path, &result);
-    if (fflush(stdout) != 0)
-        return PST_EXIT_FAILED;
-    return result.difference.found ? PST_EXIT_FAILED : PST_EXIT_OK;
+    fprintf(stderr, "penstock sim: %s\n", what);
+    return PST_EXIT_USAGE;
 }
 
 int pst_cmd_sim(int argc, char **argv)
 {
-    const char *path = NULL;
-    bool json = false;
+    struct pst_sim_options a = {.seeds = 1, .seed = PST_SIM_SEED_OWN};
+    const char *recording = NULL;
     const struct pst_option options[] = {
-        {.name = "replay",
-         .kind = PST_OPTION_TEXT,
-         .value = &path,
-         .argument = "FILE",
-         .help = "A recording (`record:` in the configuration) to step through the policy again."},
-        {.name = "json",
-         .kind = PST_OPTION_FLAG,
-         .value = &json,
-         .help = "One JSON object: identical, events, actions, cut, difference."},
+        {"compare", PST_OPTION_TEXT, &a.compare, "LIST",
+         "Only these policies, with commas; by name or by parts (default all of the file).", 0, 0},
+        {"seeds", PST_OPTION_NUMBER, &a.seeds, "N",
+         "So many seeds; figures are their mean, with a 95 % interval (default 1).", 1,
+         PST_STUDY_SEEDS_MAX},
+        {"seed", PST_OPTION_NUMBER, &a.seed, "N", "The first seed (default the file's).", 0,
+         SEED_MAX},
+        {"json", PST_OPTION_FLAG, &a.json, NULL,
+         "One JSON object in place of the text: runs, policies, expectations.", 0, 0},
+        {"html", PST_OPTION_TEXT, &a.html, "FILE",
+         "Also write one page with plots and decisions; it needs no network.", 0, 0},
+        {"jobs", PST_OPTION_NUMBER, &a.jobs, "N", "Runs at a time (default one for each core).", 1,
+         JOBS_MAX},
+        {"timing", PST_OPTION_FLAG, &a.timing, NULL, "Tell how long the runs took (elapsed_s).", 0,
+         0},
+        {"replay", PST_OPTION_TEXT, &recording, "FILE",
+         "A recording (`record:` in the configuration) to step through the policy again.", 0, 0},
     };
     const struct pst_usage usage = {
         .command = "sim",
-        .operands = "",
-        .summary = "Steps a recording through the policy again.",
-        .detail = "Every action must come again, byte for byte; the first that does not is shown.\n"
-                  "Exit status: 0 identical, 1 different, 2 the file cannot be used.",
+        .operands = "[FILE]",
+        .summary = "What a policy would do with these arrivals, in virtual time.",
+        .detail = detail,
         .options = options,
         .count = PST_COUNT_OF(options),
     };
-    int first = pst_options_read(&usage, argc, argv);
+    const int first = pst_options_read(&usage, argc, argv);
 
     if (first < 0)
         return first == -1 ? PST_EXIT_OK : PST_EXIT_USAGE;
-    if (path == NULL || first != argc) {
-        fputs("penstock sim: --replay FILE is expected\n", stderr);
-        return PST_EXIT_USAGE;
-    }
-    return replay(path, json);
+    if (recording != NULL)
+        return first == argc ? pst_sim_cmd_replay(recording, a.json)
+                             : usage_error("--replay takes no scenario");
+    if (argc - first != 1)
+        return usage_error("one scenario FILE, or --replay FILE, is expected");
+    a.file = argv[first];
+    return pst_sim_cmd_study(&a);
 }

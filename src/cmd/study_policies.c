@@ -1,0 +1,88 @@
+/* study_policies.c - which policies are compared; see study.h. */
+#include "cmd/study.h"
+
+#include <string.h>
+
+#include "config/scenario.h"
+
+static bool is_named(const struct pst_scenario_policy *policy, const char *name, size_t len)
+{
+    return strlen(policy->name) == len && memcmp(policy->name, name, len) == 0;
+}
+
+static int add(struct pst_study *study, const struct pst_scenario_policy *policy, uint32_t index,
+               const char **ret_why)
+{
+    for (uint32_t i = 0; i < study->policies_count; i++)
+        if (is_named(policy, study->policies[i].policy.name,
+                     strlen(study->policies[i].policy.name)))
+            return PST_OK; /* once is enough */
+    if (study->policies_count == PST_STUDY_COMPARED_MAX) {
+        *ret_why = "too many policies to compare";
+        return PST_E_SYNTAX;
+    }
+    study->policies[study->policies_count++] = (struct pst_study_policy){*policy, index};
+    return PST_OK;
+}
+
+static int add_by_parts(struct pst_study *study, const char *parts, size_t len, uint32_t index,
+                        const char **ret_why)
+{
+    struct pst_scenario_policy policy;
+    char text[PST_SCENARIO_NAME_MAX];
+    int rc;
+
+    *ret_why = "the file has no policy of this name, and it is too long for GATE+PILOT";
+    if (len >= sizeof text)
+        return PST_E_SYNTAX;
+    memcpy(text, parts, len);
+    text[len] = '\0';
+    rc = pst_scenario_policy_read(text, &policy, ret_why);
+    return rc == PST_OK ? add(study, &policy, index, ret_why) : rc;
+}
+
+static int add_named(struct pst_study *study, const char *name, size_t len, const char **ret_why)
+{
+    const struct pst_scenario *scenario = study->scenario;
+
+    for (uint32_t i = 0; i < scenario->policies_count; i++)
+        if (is_named(&scenario->policies[i], name, len))
+            return add(study, &scenario->policies[i], i, ret_why);
+    return add_by_parts(study, name, len, PST_STUDY_EXTERNAL, ret_why);
+}
+
+static int add_all(struct pst_study *study, const char **ret_why)
+{
+    const struct pst_scenario *scenario = study->scenario;
+    char own[PST_SCENARIO_NAME_MAX];
+    int rc = PST_OK;
+
+    for (uint32_t i = 0; i < scenario->policies_count && rc == PST_OK; i++)
+        rc = add(study, &scenario->policies[i], i, ret_why);
+    if (scenario->policies_count > 0)
+        return rc;
+    snprintf(own, sizeof own, "adaptive+%s@direct",
+             pst_rule_name((enum pst_scaler_rule)scenario->scaler.pools[0].rule));
+    /* what such a file expects, it expects of this one */
+    return add_by_parts(study, own, strlen(own), 0, ret_why);
+}
+
+int pst_study_choose(struct pst_study *study, const char *names, const char **ret_why,
+                     const char **ret_name, size_t *ret_len)
+{
+    *ret_name = "";
+    *ret_len = 0;
+    study->policies_count = 0;
+    if (names == NULL)
+        return add_all(study, ret_why);
+    for (;;) {
+        int rc;
+
+        *ret_name = names;
+        *ret_len = strcspn(names, ",");
+        rc = add_named(study, names, *ret_len, ret_why);
+        if (rc != PST_OK || names[*ret_len] == '\0')
+            return rc;
+        names += *ret_len + 1;
+    }
+}

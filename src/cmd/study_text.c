@@ -1,0 +1,270 @@
+/* study_text.c - a study as a page of text: what each class got, what it took, what was expected. */
+#include <string.h>
+
+#include "cmd/study.h"
+#include "cmd/study_table.h"
+#include "cmd/units.h"
+
+#define WIDTH 120
+
+/* The tables as data: which figure stands in which column. */
+struct column {
+    const char *title;
+    enum pst_metric metric;
+    bool half;  /* not the figure, but half of its interval */
+    bool spare; /* left out when nobody has any */
+};
+
+static const struct column class_columns[] = {
+    {"wait P50", PST_METRIC_WAIT_P50, false, false}, {"P95", PST_METRIC_WAIT_P95, false, false},
+    {"P99", PST_METRIC_WAIT_P99, false, false},      {"±", PST_METRIC_WAIT_P99, true, true},
+    {"TTFT P50", PST_METRIC_TTFT_P50, false, false}, {"P95", PST_METRIC_TTFT_P95, false, false},
+    {"P99", PST_METRIC_TTFT_P99, false, false},      {"SLO", PST_METRIC_ATTAINMENT, false, false},
+    {"refused", PST_METRIC_REFUSED, false, false},   {"expired", PST_METRIC_EXPIRED, false, false},
+    {"failed", PST_METRIC_FAILED, false, true},
+};
+
+static const struct column count_columns[] = {
+    {"cost", PST_METRIC_COST, false, true},
+    {"ups", PST_METRIC_SCALE_UPS, false, false},
+    {"downs", PST_METRIC_SCALE_DOWNS, false, false},
+    {"turns", PST_METRIC_DIRECTION_CHANGES, false, false},
+    {"ups/burst", PST_METRIC_UPS_PER_BURST, false, true},
+    {"ready min", PST_METRIC_REPLICAS_MIN, false, false},
+    {"most", PST_METRIC_REPLICAS_MAX, false, false},
+    {"killed", PST_METRIC_KILLED_IN_FLIGHT, false, true},
+};
+
+static const struct {
+    const char *title;
+    uint32_t states;
+    bool spare;
+} hour_columns[] = {
+    {"serving", 1u << PST_REPLICA_READY | 1u << PST_REPLICA_SUSPECT, false},
+    {"start-up", 1u << PST_REPLICA_STARTING | 1u << PST_REPLICA_LOADING, false},
+    {"drain", 1u << PST_REPLICA_DRAINING, false},
+    {"warm", 1u << PST_REPLICA_WARM, true},
+};
+
+static void put_units(char cell[static PST_TABLE_CELL_MAX], double value, enum pst_unit unit)
+{
+    char text[PST_UNITS_MAX];
+
+    snprintf(cell, PST_TABLE_CELL_MAX, "%s", pst_units(value, unit, text));
+}
+
+static void put_figure(const struct pst_study *study, uint32_t policy, uint8_t class_,
+                       const struct column *column, bool half, char cell[static PST_TABLE_CELL_MAX])
+{
+    double value;
+
+    if (half ? pst_study_half(study, policy, class_, column->metric, &value)
+             : pst_study_value(study, policy, class_, column->metric, &value))
+        put_units(cell, value, pst_metric_unit(column->metric));
+    else
+        snprintf(cell, PST_TABLE_CELL_MAX, "%s", half ? "" : "-");
+}
+
+static void put_row(const struct pst_study *study, struct pst_table *table, const char *name,
+                    uint32_t policy, uint8_t class_)
+{
+    struct pst_table_row *row = pst_table_row(table);
+
+    if (row == NULL)
+        return;
+    snprintf(row->cells[0], PST_TABLE_CELL_MAX, "%s", name);
+    for (size_t c = 0; c < PST_COUNT_OF(class_columns); c++)
+        if (!class_columns[c].half || study->seeds_count == 1)
+            put_figure(study, policy, class_, &class_columns[c], class_columns[c].half,
+                       row->cells[1 + c]);
+    if (study->seeds_count == 1)
+        return;
+    row = pst_table_row(table); /* below each mean half of its interval */
+    if (row == NULL)
+        return;
+    snprintf(row->cells[0], PST_TABLE_CELL_MAX, "%*s±", (int)(strspn(name, " ") + 2), "");
+    for (size_t c = 0; c < PST_COUNT_OF(class_columns); c++)
+        if (!class_columns[c].half)
+            put_figure(study, policy, class_, &class_columns[c], true, row->cells[1 + c]);
+}
+
+static void put_title(struct pst_table *table, const char *title)
+{
+    struct pst_table_row *row = pst_table_row(table);
+
+    if (row != NULL)
+        snprintf(row->cells[0], PST_TABLE_CELL_MAX, "%s", title);
+}
+
+/* Policies beside one another, class by class; of one policy its classes. */
+static void put_classes(const struct pst_study *study, struct pst_text *text)
+{
+    const struct pst_scenario *scenario = study->scenario;
+    struct pst_table table = {.columns = {{"", false}}, .columns_count = 1};
+    char name[PST_SCENARIO_NAME_MAX + 2];
+
+    for (size_t c = 0; c < PST_COUNT_OF(class_columns); c++)
+        table.columns[table.columns_count++] =
+            (struct pst_table_column){class_columns[c].title, class_columns[c].spare};
+    for (uint8_t class_ = 0; class_ < scenario->gate.classes_count; class_++) {
+        if (study->policies_count == 1) {
+            put_row(study, &table, scenario->class_names[class_], 0, class_);
+            continue;
+        }
+        put_title(&table, scenario->class_names[class_]);
+        for (uint32_t p = 0; p < study->policies_count; p++) {
+            snprintf(name, sizeof name, "  %s", study->policies[p].policy.name);
+            put_row(study, &table, name, p, class_);
+        }
+    }
+    pst_table_print(&table, WIDTH, text);
+    text->broken = text->broken || table.broken;
+    pst_table_done(&table);
+}
+
+static void put_replicas_row(const struct pst_study *study, struct pst_table *table,
+                             uint32_t policy, bool half)
+{
+    const struct column total = {.metric = PST_METRIC_REPLICA_HOURS};
+    struct pst_table_row *row = pst_table_row(table);
+    size_t cell = 0;
+
+    if (row == NULL)
+        return;
+    snprintf(row->cells[cell++], PST_TABLE_CELL_MAX, "%s",
+             half ? "  ±" : study->policies[policy].policy.name);
+    put_figure(study, policy, PST_CLASS_DRAWN, &total, half, row->cells[cell++]);
+    for (size_t c = 0; c < PST_COUNT_OF(hour_columns); c++, cell++)
+        if (!half)
+            put_units(row->cells[cell], pst_study_hours(study, policy, hour_columns[c].states),
+                      PST_UNIT_HOURS);
+    for (size_t c = 0; c < PST_COUNT_OF(count_columns); c++)
+        put_figure(study, policy, PST_CLASS_DRAWN, &count_columns[c], half, row->cells[cell++]);
+}
+
+static void put_replicas(const struct pst_study *study, struct pst_text *text)
+{
+    struct pst_table table = {.columns = {{"", false}, {"replica-hours", false}},
+                              .columns_count = 2};
+
+    for (size_t c = 0; c < PST_COUNT_OF(hour_columns); c++)
+        table.columns[table.columns_count++] =
+            (struct pst_table_column){hour_columns[c].title, hour_columns[c].spare};
+    for (size_t c = 0; c < PST_COUNT_OF(count_columns); c++)
+        table.columns[table.columns_count++] =
+            (struct pst_table_column){count_columns[c].title, count_columns[c].spare};
+    for (uint32_t p = 0; p < study->policies_count; p++) {
+        put_replicas_row(study, &table, p, false);
+        if (study->seeds_count > 1)
+            put_replicas_row(study, &table, p, true);
+    }
+    pst_table_print(&table, WIDTH, text);
+    text->broken = text->broken || table.broken;
+    pst_table_done(&table);
+}
+
+static void put_head(const struct pst_study *study, struct pst_text *text)
+{
+    const struct pst_scenario *scenario = study->scenario;
+    char span[PST_UNITS_MAX], count[PST_UNITS_MAX];
+
+    pst_text_print(text, "%s: %s", scenario->name, pst_units_span(scenario->horizon, span));
+    if (scenario->cut > 0)
+        pst_text_print(text, ", the first %s not counted", pst_units_span(scenario->cut, span));
+    if (study->seeds_count == 1)
+        pst_text_print(text, "; seed %llu", (unsigned long long)study->seed);
+    else
+        pst_text_print(text, "; mean of %u seeds from %llu, ± half of the 95 %% interval",
+                       study->seeds_count, (unsigned long long)study->seed);
+    pst_text_print(text, "; %s arrivals\n",
+                   pst_units((double)study->runs[0].report->arrivals_total, PST_UNIT_COUNT, count));
+    pst_text_put(text, "SLO: of all that arrived, served within the class's target:");
+    for (uint32_t c = 0; c < scenario->gate.classes_count; c++)
+        pst_text_print(text, "%s %s %s", c > 0 ? "," : "", scenario->class_names[c],
+                       pst_units_span(scenario->gate.classes[c].target, span));
+    pst_text_put(text, "\n\n");
+}
+
+/* "ahead-6s: low wait_p99 <= 6s" */
+static const char *sentence_of(const struct pst_study *study,
+                               const struct pst_expectation *expectation, char *text, size_t size)
+{
+    if (study->policies_count > 1 && expectation->policy < study->scenario->policies_count)
+        snprintf(text, size, "%s: %s", study->scenario->policies[expectation->policy].name,
+                 expectation->text);
+    else
+        snprintf(text, size, "%s", expectation->text);
+    return text;
+}
+
+static void put_verdict(const struct pst_study *study, const struct pst_expectation *expectation,
+                        int width, struct pst_text *text)
+{
+    const enum pst_unit unit = pst_metric_unit(expectation->metric);
+    char sentence[PST_SCENARIO_NAME_MAX + PST_SCENARIO_TEXT_MAX], number[PST_UNITS_MAX];
+    struct pst_verdict verdict;
+
+    pst_study_judge(study, expectation, &verdict);
+    if (!verdict.judged)
+        return;
+    pst_text_print(text, "%-6s  %s:%u: %-*s  %s", verdict.met ? "met" : "BREACH", study->path,
+                   expectation->line, width,
+                   sentence_of(study, expectation, sentence, sizeof sentence),
+                   pst_units(verdict.value, unit, number));
+    pst_text_print(text, ", bound %s", pst_units(verdict.bound, unit, number));
+    if (study->seeds_count > 1)
+        pst_text_print(text, " (seed %llu)", (unsigned long long)verdict.seed);
+    pst_text_put(text, "\n");
+}
+
+static void put_expectations(const struct pst_study *study, struct pst_text *text)
+{
+    const struct pst_scenario *scenario = study->scenario;
+    char sentence[PST_SCENARIO_NAME_MAX + PST_SCENARIO_TEXT_MAX];
+    uint32_t judged;
+    const uint32_t breaches = pst_study_breaches(study, &judged);
+    int width = 0;
+
+    if (scenario->expectations_count == 0)
+        return;
+    pst_text_put(text, "\n");
+    for (uint32_t i = 0; i < scenario->expectations_count; i++) {
+        const int len =
+            (int)strlen(sentence_of(study, &scenario->expectations[i], sentence, sizeof sentence));
+        width = len > width ? len : width;
+    }
+    for (uint32_t i = 0; i < scenario->expectations_count; i++)
+        put_verdict(study, &scenario->expectations[i], width, text);
+    pst_text_print(text, "%u expectations, %u met, %u breached", judged, judged - breaches,
+                   breaches);
+    if (judged < scenario->expectations_count)
+        pst_text_print(text, "; %u of policies that were not run",
+                       scenario->expectations_count - judged);
+    pst_text_put(text, "\n");
+}
+
+static void put_timing(const struct pst_study *study, struct pst_text *text)
+{
+    double arrivals = 0, elapsed = 0;
+    char number[PST_UNITS_MAX], rate[PST_UNITS_MAX], took[PST_UNITS_MAX];
+
+    for (uint32_t i = 0; i < study->runs_count; i++) {
+        arrivals += (double)study->runs[i].report->arrivals_total;
+        elapsed += (double)study->runs[i].elapsed;
+    }
+    pst_text_print(text, "\n%u runs, %s arrivals, %s of one core: %s arrivals/s\n",
+                   study->runs_count, pst_units(arrivals, PST_UNIT_COUNT, number),
+                   pst_units(elapsed, PST_UNIT_TIME, took),
+                   pst_units(arrivals / (elapsed / PST_S + 1e-9), PST_UNIT_COUNT, rate));
+}
+
+void pst_study_text(const struct pst_study *study, struct pst_text *text)
+{
+    put_head(study, text);
+    put_classes(study, text);
+    pst_text_put(text, "\n");
+    put_replicas(study, text);
+    put_expectations(study, text);
+    if (study->timing)
+        put_timing(study, text);
+}

@@ -1,0 +1,155 @@
+/* units.c - see units.h. */
+#include "cmd/units.h"
+
+#include <stdio.h>
+
+enum pst_unit pst_metric_unit(enum pst_metric metric)
+{
+    switch (metric) {
+    case PST_METRIC_WAIT_MEAN:
+    case PST_METRIC_WAIT_P50:
+    case PST_METRIC_WAIT_P95:
+    case PST_METRIC_WAIT_P99:
+    case PST_METRIC_TTFT_P50:
+    case PST_METRIC_TTFT_P95:
+    case PST_METRIC_TTFT_P99:
+        return PST_UNIT_TIME;
+    case PST_METRIC_ATTAINMENT:
+    case PST_METRIC_IN_DEADLINE:
+        return PST_UNIT_SHARE;
+    case PST_METRIC_REPLICA_HOURS:
+    case PST_METRIC_COST:
+    case PST_METRIC_DIRECTION_CHANGES_PER_HOUR:
+    case PST_METRIC_UPS_PER_BURST:
+        return PST_UNIT_HOURS;
+    case PST_METRIC_ARRIVED:
+    case PST_METRIC_DONE:
+    case PST_METRIC_REFUSED:
+    case PST_METRIC_EXPIRED:
+    case PST_METRIC_FAILED:
+    case PST_METRIC_REPLICAS_MIN:
+    case PST_METRIC_REPLICAS_MAX:
+    case PST_METRIC_SCALE_UPS:
+    case PST_METRIC_SCALE_DOWNS:
+    case PST_METRIC_DIRECTION_CHANGES:
+    case PST_METRIC_KILLED_IN_FLIGHT:
+    case PST_METRIC_COUNT:
+        break;
+    }
+    return PST_UNIT_COUNT;
+}
+
+/* Three digits that count, of a number below 1,000. */
+static void write_three(double value, const char *unit, char text[PST_UNITS_MAX])
+{
+    const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+
+    snprintf(text, PST_UNITS_MAX, "%.*f%s", decimals, value, unit);
+}
+
+static void write_time(double ns, char text[PST_UNITS_MAX])
+{
+    static const struct {
+        double below, one; /* ns */
+        const char *unit;
+    } rows[] = {
+        {999.5e3, 1e3, " us"},      {999.5e6, 1e6, " ms"}, {600e9, 1e9, " s"},
+        {6 * 3600e9, 60e9, " min"}, {1e300, 3600e9, " h"},
+    };
+    size_t i = 0;
+
+    if (ns == 0) {
+        snprintf(text, PST_UNITS_MAX, "0 s");
+        return;
+    }
+    while (i + 1 < PST_COUNT_OF(rows) && ns >= rows[i].below)
+        i++;
+    write_three(ns / rows[i].one, rows[i].unit, text);
+}
+
+/* "12,345": at most so many digits that it fits. */
+static void write_grouped(double value, char text[PST_UNITS_MAX])
+{
+    char digits[PST_UNITS_MAX];
+    const int len = snprintf(digits, sizeof digits, "%.0f", value);
+    size_t at = 0;
+
+    for (int i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+}
+
+static void write_count(double value, char text[PST_UNITS_MAX])
+{
+    if (value >= 999.5e9)
+        snprintf(text, PST_UNITS_MAX, "%.3g", value);
+    else if (value >= 999.5e6)
+        write_three(value / 1e9, " G", text);
+    else if (value >= 999.5e3)
+        write_three(value / 1e6, " M", text);
+    else if (value != (double)(uint64_t)value && value < 99.95) /* a mean */
+        write_three(value, "", text);
+    else
+        write_grouped(value, text);
+}
+
+static void write_plain(double value, char text[PST_UNITS_MAX])
+{
+    if (value >= 1e12)
+        snprintf(text, PST_UNITS_MAX, "%.3g", value);
+    else if (value >= 999.5)
+        write_grouped(value, text);
+    else if (value > 0 && value < 0.0995)
+        snprintf(text, PST_UNITS_MAX, "%.3f", value);
+    else
+        write_three(value, "", text);
+}
+
+const char *pst_units(double value, enum pst_unit unit, char text[PST_UNITS_MAX])
+{
+    if (!(value >= 0 && value < 1e300)) {
+        snprintf(text, PST_UNITS_MAX, "-");
+        return text;
+    }
+    switch (unit) {
+    case PST_UNIT_TIME:
+        write_time(value, text);
+        break;
+    case PST_UNIT_COUNT:
+        write_count(value, text);
+        break;
+    case PST_UNIT_HOURS:
+        write_plain(value, text);
+        break;
+    case PST_UNIT_SHARE:
+        /* rounded down: what is not all must not read as all */
+        snprintf(text, PST_UNITS_MAX, "%.*f %%", value >= PST_PPM ? 0 : 2,
+                 (double)(uint64_t)(value / 1e2) / 1e2);
+        break;
+    case PST_UNIT_COUNT_OF:
+        PST_ASSERT(!"a unit");
+    }
+    return text;
+}
+
+const char *pst_units_span(pst_ns span, char text[PST_UNITS_MAX])
+{
+    const pst_ns minute = 60 * PST_S, hour = 60 * minute;
+
+    if (span >= hour && span % minute == 0) {
+        int used = snprintf(text, PST_UNITS_MAX, "%llu h", (unsigned long long)(span / hour));
+        if (span % hour != 0)
+            snprintf(text + used, (size_t)(PST_UNITS_MAX - used), " %llu min",
+                     (unsigned long long)(span % hour / minute));
+    } else if (span >= minute && span % minute == 0) {
+        snprintf(text, PST_UNITS_MAX, "%llu min", (unsigned long long)(span / minute));
+    } else if (span % PST_S == 0) {
+        snprintf(text, PST_UNITS_MAX, "%llu s", (unsigned long long)(span / PST_S));
+    } else {
+        write_time((double)span, text);
+    }
+    return text;
+}
