@@ -12,6 +12,7 @@ static void resolve_class(struct pst_resolver *r, uint32_t i)
         .target = c->gate.target,
         .max_wait = c->gate.max_wait,
         .depth_weight = i < WEIGHT_FIRST ? WEIGHT_FIRST - i : 1,
+        .sheds = c->gate.on_full == PST_ON_FULL_REJECT,
         .envelope = said ? c->envelope : i + 1 < r->draft->classes.count,
     };
 }

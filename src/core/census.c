@@ -33,6 +33,7 @@ static void count_coming(struct pst_census *c, const struct pst_scaler_seat *sea
     }
     if (c->coming == 0 || in < c->coming_in)
         c->coming_in = in;
+    c->coming_all = pst_max_u64(c->coming_all, in);
     c->coming++;
 }
 

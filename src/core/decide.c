@@ -50,6 +50,7 @@ static void supply(const struct pst_scaler_seat *seat, const struct pst_census *
         .ready = c->ready,
         .starting = c->coming,
         .starting_in = c->coming_in,
+        .starting_all = c->coming_all,
     };
 }
 

@@ -327,6 +327,11 @@ double pst_demand_service_s(const struct pst_demand *d)
     return d->served > 0 ? d->service / d->served : 0;
 }
 
+pst_ns pst_demand_aim(const struct pst_demand *d, uint32_t class_)
+{
+    return pst_min_u64(d->config[class_].target, d->config[class_].max_wait);
+}
+
 bool pst_demand_can_wait(const struct pst_demand *d, uint32_t class_)
 {
     return d->config[class_].max_wait > d->start;

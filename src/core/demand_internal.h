@@ -78,6 +78,8 @@ struct pst_demand {
 
 /* Mean slot-time, s; 0: not known. */
 double pst_demand_service_s(const struct pst_demand *demand);
+/* The wait that a class aims for: its target, or its deadline if that is shorter. */
+pst_ns pst_demand_aim(const struct pst_demand *demand, uint32_t class_);
 /* A class that can wait is served by a replica that is started when its work comes. */
 bool pst_demand_can_wait(const struct pst_demand *demand, uint32_t class_);
 /* The start time in steps, to the nearest. */

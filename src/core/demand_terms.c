@@ -41,7 +41,7 @@ static double patience_s(const struct pst_demand *d, uint32_t c)
 {
     double half_s = seconds_of(d->config[c].max_wait) / 2;
 
-    return pst_demand_can_wait(d, c) ? half_s : seconds_of(d->config[c].target);
+    return pst_demand_can_wait(d, c) ? half_s : seconds_of(pst_demand_aim(d, c));
 }
 
 /* Slots that serve at the middle of a step from now: ready ones, and those that will be by then. */
@@ -108,7 +108,7 @@ void pst_demand_staff(struct pst_demand *d)
                 pst_ceil_u64(load.erlangs * (1 - SLACK) / fillable(d, c, 1)), most);
         else
             class_->staffed =
-                pst_staff_servers(&load, seconds_of(d->config[c].target), LATE_SHARE, most);
+                pst_staff_servers(&load, seconds_of(pst_demand_aim(d, c)), LATE_SHARE, most);
     }
 }
 
@@ -131,7 +131,7 @@ static uint32_t need_envelope(const struct pst_demand *d)
     uint32_t need = 0;
 
     for (uint32_t c = 0; c < d->classes_count; c++) {
-        pst_ns patience = pst_add_sat(d->config[c].target, service);
+        pst_ns patience = pst_add_sat(pst_demand_aim(d, c), service);
 
         if (d->config[c].envelope && !pst_demand_can_wait(d, c))
             raise_to(&need, replicas_of(d, pst_envelope_slots(&d->classes[c].envelope, patience)));

@@ -70,9 +70,10 @@ struct pst_census {
     uint32_t warm;    /* loaded */
     uint32_t warming; /* will be */
     uint32_t draining;
-    uint32_t leaving; /* cancelled, removed, or drained by others */
-    uint32_t trying;  /* STARTs open that were asked for since the last failure */
-    pst_ns coming_in; /* the first of the coming; 0: none */
+    uint32_t leaving;  /* cancelled, removed, or drained by others */
+    uint32_t trying;   /* STARTs open that were asked for since the last failure */
+    pst_ns coming_in;  /* the first of the coming; 0: none */
+    pst_ns coming_all; /* … and the last */
 };
 
 struct pst_scaler_seat {
