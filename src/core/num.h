@@ -5,16 +5,33 @@
  * integers; products of two of them go through 128 bits; where a logarithm is wanted, libm (whose last
  * bits differ between versions) is not asked.
  *
- * Guarantee: nothing here overflows, traps or depends on the rounding of a library. ln and exp are
- * within 4 ulp over their whole range; pow within (4 + |y ln x|) ulp.
+ * Guarantee: nothing here overflows, traps or depends on the rounding of a library. ln, exp and
+ * sqrt are within 4 ulp over their whole range; pow within (4 + |y ln x|) ulp.
  */
 #ifndef PST_CORE_NUM_H
 #define PST_CORE_NUM_H
 
 #include "pst.h"
 
+/* The same for any product; the rest of the inline one below. */
+uint64_t pst_muldiv_wide(uint64_t a, uint64_t b, uint64_t c);
+
 /* floor(a * b / c), saturating at UINT64_MAX; so does c = 0, unless the product is 0, which gives 0. */
-uint64_t pst_muldiv(uint64_t a, uint64_t b, uint64_t c);
+static inline uint64_t pst_muldiv(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t product;
+
+    if (c == 0 || __builtin_mul_overflow(a, b, &product))
+        return pst_muldiv_wide(a, b, c);
+    return product / c;
+}
+
+static inline uint64_t pst_mul_sat(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
 
 static inline uint64_t pst_add_sat(uint64_t a, uint64_t b)
 {
@@ -26,8 +43,6 @@ static inline uint64_t pst_sub_sat(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
-
-uint64_t pst_mul_sat(uint64_t a, uint64_t b);
 
 static inline uint64_t pst_min_u64(uint64_t a, uint64_t b)
 {
@@ -43,6 +58,8 @@ static inline uint64_t pst_max_u64(uint64_t a, uint64_t b)
 double pst_ln(double x);
 /* e to the x: saturates at 0 and +infinity. */
 double pst_exp(double x);
+/* Square root: of less than 0 NaN. */
+double pst_sqrt(double x);
 /* x to the y for x >= 0; NaN for x < 0. pow(0, 0) = 1. */
 double pst_pow(double x, double y);
 

@@ -184,20 +184,20 @@ static double unit_above_zero(struct pst_prng *prng)
     return 1.0 - pst_prng_unit(prng);
 }
 
-static double square_root(double x)
-{
-    return pst_pow(x, 0.5);
-}
-
+/* Ratio of uniforms: two quadratic forms enclose the region so closely that a logarithm is rare. */
 double pst_law_normal(struct pst_prng *prng)
 {
     for (;;) {
-        double u = 2.0 * pst_prng_unit(prng) - 1.0;
-        double v = 2.0 * pst_prng_unit(prng) - 1.0;
-        double s = u * u + v * v;
+        double u = unit_above_zero(prng);
+        double v = 1.7156 * (pst_prng_unit(prng) - 0.5);
+        double x = u - 0.449871;
+        double y = (v < 0.0 ? -v : v) + 0.386595;
+        double q = x * x + y * (0.19600 * y - 0.25472 * x);
 
-        if (s > 0.0 && s < 1.0)
-            return u * square_root(-2.0 * pst_ln(s) / s);
+        if (q < 0.27597)
+            return v / u;
+        if (q <= 0.27846 && v * v <= -4.0 * pst_ln(u) * u * u)
+            return v / u;
     }
 }
 
@@ -211,7 +211,7 @@ static double draw_gamma(double shape, struct pst_prng *prng)
         shape += 1.0;
     }
     d = shape - 1.0 / 3.0;
-    c = 1.0 / square_root(9.0 * d);
+    c = 1.0 / pst_sqrt(9.0 * d);
     for (;;) {
         double x = pst_law_normal(prng);
         double v = 1.0 + c * x;
@@ -228,7 +228,7 @@ static double draw_lognormal(double mean, double cv, struct pst_prng *prng)
 {
     double variance = pst_ln(1.0 + cv * cv); /* of the logarithm */
 
-    return mean * pst_exp(square_root(variance) * pst_law_normal(prng) - variance / 2.0);
+    return mean * pst_exp(pst_sqrt(variance) * pst_law_normal(prng) - variance / 2.0);
 }
 
 static double draw(const struct pst_law *law, struct pst_prng *prng, double prompt, double output)
@@ -278,14 +278,14 @@ double pst_law_cv(const struct pst_law *law)
     case PST_LAW_TOKENS:
         return 0.0;
     case PST_LAW_UNIFORM:
-        return law->mean > 0.0 ? law->shape / law->mean / square_root(3.0) : 0.0;
+        return law->mean > 0.0 ? law->shape / law->mean / pst_sqrt(3.0) : 0.0;
     case PST_LAW_EXP:
         return 1.0;
     case PST_LAW_GAMMA:
     case PST_LAW_LOGNORMAL:
         return law->shape;
     case PST_LAW_PARETO:
-        return law->shape > 2.0 ? 1.0 / square_root(law->shape * (law->shape - 2.0)) : INFINITE;
+        return law->shape > 2.0 ? 1.0 / pst_sqrt(law->shape * (law->shape - 2.0)) : INFINITE;
     case PST_LAW_KIND_COUNT:
         break;
     }

@@ -18,8 +18,8 @@
  *
  * Guarantee: a draw is a function of the generator's state alone, the same on every compiler; it never
  * fails, and saturates at UINT64_MAX. No allocation, no libm.
- * Sources: Marsaglia & Tsang, "A simple method for generating gamma variables" (2000); Marsaglia's
- * polar method for the normal; inversion for the rest.
+ * Sources: Marsaglia & Tsang, "A simple method for generating gamma variables" (2000); Leva, "A fast
+ * normal random number generator" (1992), a ratio of uniforms; inversion for the rest.
  */
 #ifndef PST_MODEL_LAW_H
 #define PST_MODEL_LAW_H

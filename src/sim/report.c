@@ -35,7 +35,7 @@ bool pst_report_half_width_of_seeds(const double *values, uint32_t count, double
     for (uint32_t i = 0; i < count; i++)
         squares += (values[i] - mean) * (values[i] - mean);
     *ret_mean = mean;
-    *ret_half_width = student_of(count - 1) * pst_pow(squares / (count - 1) / count, 0.5);
+    *ret_half_width = student_of(count - 1) * pst_sqrt(squares / (count - 1) / count);
     return true;
 }
 

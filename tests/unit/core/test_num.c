@@ -64,6 +64,10 @@ static void logarithms_need_no_library(void **state)
     is_near(pst_exp(1), 2.71828182845904523536);
     is_near(pst_exp(-1), 0.36787944117144232160);
     is_near(pst_pow(2, 0.5), 1.41421356237309504880);
+    is_near(pst_sqrt(2), 1.41421356237309504880);
+    is_near(pst_sqrt(1e300), 1e150);
+    is_near(pst_sqrt(4.9406564584124654e-324), 2.2227587494850775e-162);
+    assert_true(pst_sqrt(0) == 0 && pst_sqrt(infinite) == infinite && pst_sqrt(-1) != pst_sqrt(-1));
     is_near(pst_pow(10, -3), 0.001);
     for (double x = -700; x < 700; x += 0.37)
         is_near(1000 + pst_ln(pst_exp(x)), 1000 + x);
