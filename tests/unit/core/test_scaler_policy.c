@@ -34,7 +34,8 @@ static void test_rules(void **state)
         {"depth: within half a replica", "r1 q10 +1 # q11 +1 q9 +1 ?4:", "", depth},
         {"backlog: one more, and one each start time", "r1 q21 o10 +1 q50 +100", "0:S1 100:S2",
          backlog},
-        {"backlog: one less at a time", "r3 +101 # q5 o5 +140", "140:M1", backlog},
+        {"backlog: one less at a time", "r3 +101 # q5 o5 +140", "110:R0 160:M1 160:D1 170:R1",
+         backlog},
         {"static: min", "a50 q50 +1000 ?3:", "0:S1 0:S2 0:S3", fixed_number},
     };
 
@@ -120,7 +121,7 @@ static void test_steady_load(void **state)
         ready += w.replicas[r].is_there;
     assert_in_range(ready, 4, 5); /* 30 slots of work, ten each */
     w.ins = 0;
-    world_play(&w, "a8 o8 +3700"); /* what bursts needed is remembered for an hour */
+    world_play(&w, "a8 o8 +4000"); /* what bursts needed is remembered for an hour */
     assert_in_range(w.ins, 1, 3);
     world_play(&w, "#");
     world_play(&w, "a8 o8 +3600"); /* and stays */
