@@ -73,7 +73,9 @@ static inline struct pst_scaler_config world_config(void)
         .classes_count = 2,
         .pools_count = 1,
         .replicas_max = 32,
-        .classes = {{100 * PST_MS, 5 * PST_S, 2, 1}, {10 * PST_S, 60 * PST_S, 1, 0}},
+        .classes =
+            {{.target = 100 * PST_MS, .max_wait = 5 * PST_S, .depth_weight = 2, .envelope = 1},
+             {.target = 10 * PST_S, .max_wait = 60 * PST_S, .depth_weight = 1}},
         .pools = {{
             .min = 1,
             .max = 8,
