@@ -1,0 +1,368 @@
+/* sim.c - see sim.h: what a policy makes of a scenario, built and taken apart. */
+#include "sim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/num.h"
+#include "sim/world.h"
+
+#define LOSS_FREE_TICKETS (UINT32_C(1) << 20)
+#define UNBOUNDED_NS      (UINT64_C(365) * 24 * 3600 * PST_S)
+
+/* ------------------------------------------------------------------ what is asked for, judged */
+
+static const char *judge_stream(const struct pst_scenario *scenario,
+                                const struct pst_stream *stream)
+{
+    if (stream->pool >= scenario->gate.pools_count)
+        return "a stream's pool is none of the scenario's";
+    if (stream->class_ >= scenario->gate.classes_count)
+        return "a stream's class is none of the scenario's";
+    for (uint32_t c = scenario->gate.classes_count; c < PST_CLASSES_MAX; c++) {
+        if (stream->class_ppm[c] > 0)
+            return "a stream draws a class that is none of the scenario's";
+    }
+    if (stream->type >= PST_TYPES_MAX)
+        return "a stream's type is none of the scenario's";
+    return NULL;
+}
+
+/* NULL: nothing is wrong. */
+static const char *judge(const struct pst_scenario *scenario,
+                         const struct pst_scenario_policy *policy)
+{
+    if (policy->gate == PST_SCENARIO_NONE)
+        return "without a gate there is nothing of the core to drive";
+    if (scenario->horizon == 0 || scenario->cut >= scenario->horizon)
+        return "the measured span is empty";
+    if (scenario->gate.pools_count == 0 || scenario->gate.pools_count > PST_POOLS_MAX ||
+        scenario->gate.classes_count == 0 || scenario->gate.classes_count > PST_CLASSES_MAX)
+        return "there are no pools or no classes, or too many";
+    if (scenario->streams_count > PST_STREAMS_MAX)
+        return "there are too many streams";
+    for (uint32_t s = 0; s < scenario->streams_count; s++) {
+        const char *why = judge_stream(scenario, &scenario->streams[s]);
+
+        if (why != NULL)
+            return why;
+    }
+    for (uint32_t i = 0; i < scenario->faults_count; i++) {
+        if (scenario->faults[i].pool >= scenario->gate.pools_count)
+            return "a fault's pool is none of the scenario's";
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ the policy's configurations */
+
+/* One queue for everybody, in order of arrival, that loses nobody: the gate's own, told so. */
+static void make_fifo(struct pst_gate_config *gate)
+{
+    gate->classes_count = 1;
+    gate->classes[0] = (struct pst_gate_class){
+        .target = UNBOUNDED_NS,
+        .max_wait = UNBOUNDED_NS,
+        .ttl = UNBOUNDED_NS,
+        .on_full = PST_ON_FULL_WAIT,
+        .on_full_length = {PST_ON_FULL_INHERIT, PST_ON_FULL_INHERIT, PST_ON_FULL_INHERIT},
+    };
+    gate->bytes_max = UINT64_MAX;
+    gate->tickets_max = LOSS_FREE_TICKETS;
+    for (uint32_t p = 0; p < gate->pools_count; p++) {
+        struct pst_gate_pool *pool = &gate->pools[p];
+
+        pool->policy = PST_POLICY_ADAPTIVE;
+        pool->length_short_tokens = UINT32_MAX; /* nothing is long: no bin goes first */
+        pool->length_long_tokens = UINT32_MAX;
+        pool->long_share_ppm = PST_PPM;
+        pool->kv_tokens_max = 0;
+        pool->no_replica_ttl = UNBOUNDED_NS;
+    }
+}
+
+static void configure_gate(struct pst_sim *sim)
+{
+    struct pst_gate_config *gate = &sim->gate_config;
+    const struct pst_scenario_policy *policy = sim->policy;
+
+    *gate = sim->scenario->gate;
+    for (uint32_t c = 0; c < gate->classes_count; c++) {
+        if (policy->max_wait[c] > 0)
+            gate->classes[c].max_wait = policy->max_wait[c];
+    }
+    switch (policy->gate) {
+    case PST_SCENARIO_ADAPTIVE:
+    case PST_SCENARIO_FIXED:
+        for (uint32_t p = 0; p < gate->pools_count; p++)
+            gate->pools[p].policy =
+                policy->gate == PST_SCENARIO_FIXED ? PST_POLICY_FIXED : PST_POLICY_ADAPTIVE;
+        break;
+    case PST_SCENARIO_FIFO:
+        make_fifo(gate);
+        break;
+    case PST_SCENARIO_NONE:
+    case PST_SCENARIO_GATE_COUNT:
+        PST_ASSERT(!"judged before");
+    }
+    sim->one_class = policy->gate == PST_SCENARIO_FIFO;
+}
+
+/* The core's rule of that pilot; false: it is a peer's. */
+static bool rule_of(enum pst_scenario_pilot pilot, enum pst_scaler_rule *ret_rule)
+{
+    switch (pilot) {
+    case PST_PILOT_AHEAD:
+        *ret_rule = PST_RULE_AHEAD;
+        return true;
+    case PST_PILOT_BACKLOG:
+        *ret_rule = PST_RULE_BACKLOG;
+        return true;
+    case PST_PILOT_QPS:
+        *ret_rule = PST_RULE_QPS;
+        return true;
+    case PST_PILOT_DEPTH:
+        *ret_rule = PST_RULE_DEPTH;
+        return true;
+    case PST_PILOT_STATIC: /* there is nothing to decide */
+    case PST_PILOT_HPA_OCCUPANCY:
+    case PST_PILOT_HPA_INFLIGHT:
+    case PST_PILOT_HPA_QUEUE:
+    case PST_PILOT_KPA:
+    case PST_PILOT_APA:
+    case PST_PILOT_COUNT:
+        break;
+    }
+    return false;
+}
+
+static void configure_rule(struct pst_scaler_pool *pool, const struct pst_scenario_policy *policy,
+                           enum pst_scaler_rule rule)
+{
+    pool->rule = (uint8_t)rule;
+    pool->actuate = policy->actuator == PST_ACTUATOR_DIRECT;
+    if (policy->warm != UINT32_MAX)
+        pool->warm = policy->warm;
+    if (policy->target > 0 && rule == PST_RULE_QPS)
+        pool->qps_milli = (uint32_t)pst_min_u64(policy->target, UINT32_MAX);
+    if (policy->target > 0 && rule == PST_RULE_BACKLOG)
+        pool->out_above = policy->target;
+}
+
+/* True: there is a scaler. */
+static bool configure_scaler(struct pst_sim *sim)
+{
+    struct pst_scaler_config *scaler = &sim->scaler_config;
+    const struct pst_scenario_policy *policy = sim->policy;
+    enum pst_scaler_rule rule;
+    bool own = rule_of(policy->pilot, &rule);
+
+    *scaler = sim->scenario->scaler;
+    if (sim->one_class)
+        scaler->classes_count = 1;
+    for (uint32_t c = 0; c < scaler->classes_count; c++) {
+        if (policy->max_wait[c] > 0)
+            scaler->classes[c].max_wait = policy->max_wait[c];
+    }
+    for (uint32_t p = 0; own && p < scaler->pools_count; p++)
+        configure_rule(&scaler->pools[p], policy, rule);
+    return own;
+}
+
+/* Room for those that go while others come. */
+static uint32_t replicas_max(const struct pst_sim *sim)
+{
+    uint64_t sum = 4;
+
+    for (uint32_t p = 0; p < sim->gate_config.pools_count; p++) {
+        const struct pst_scaler_pool *pool = &sim->scaler_config.pools[p];
+
+        sum += 2 * ((uint64_t)pool->max + pool->warm) + sim->scenario->pools[p].initial +
+               sim->policy->replicas;
+    }
+    return (uint32_t)pst_min_u64(sum, PST_REPLICAS_MAX);
+}
+
+/* ------------------------------------------------------------------ the parts */
+
+static uint64_t derived(uint64_t seed, uint64_t part)
+{
+    return pst_mix64(pst_mix64(seed) + part * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+static int new_engines(struct pst_sim *sim)
+{
+    for (uint32_t p = 0; p < sim->gate_config.pools_count; p++) {
+        struct pst_engine_config config = sim->scenario->pools[p].engine;
+        struct pst_engine *tried;
+        int rc;
+
+        if (!sim->scenario->pools[p].token_mode)
+            continue;
+        config.mode = PST_ENGINE_TOKEN;
+        config.requests_max = sim->gate_config.pools[p].slots;
+        rc = pst_engine_new(&config, &tried);
+        if (rc != PST_OK)
+            return rc;
+        pst_engine_free(tried);
+        if (sim->engines == NULL && pst_engines_new(&sim->engines) != PST_OK)
+            return PST_E_NOMEM;
+    }
+    return PST_OK;
+}
+
+static int new_pilots(struct pst_sim *sim)
+{
+    bool fixed = sim->policy->pilot == PST_PILOT_STATIC;
+
+    for (uint32_t p = 0; p < sim->gate_config.pools_count; p++) {
+        struct pst_world_pool *pool = &sim->pools[p];
+        int rc;
+
+        pool->acts = sim->scaler == NULL || sim->policy->actuator != PST_ACTUATOR_DIRECT;
+        if (!pool->acts || fixed)
+            continue;
+        rc = pst_pilot_new(sim->policy, &sim->scaler_config.pools[p], &pool->pilot);
+        if (rc != PST_OK)
+            return rc;
+    }
+    return PST_OK;
+}
+
+/* Those that are ready at time 0, and the number that they stand for. */
+static void populate(struct pst_sim *sim)
+{
+    for (uint16_t p = 0; p < sim->gate_config.pools_count; p++) {
+        uint32_t count = sim->scenario->pools[p].initial;
+
+        if (sim->policy->pilot == PST_PILOT_STATIC)
+            count =
+                sim->policy->replicas > 0 ? sim->policy->replicas : sim->scaler_config.pools[p].min;
+        sim->pools[p].wanted = count;
+        sim->pools[p].told = count;
+        for (uint32_t i = 0; i < count; i++)
+            pst_fleet_side_born_ready(sim, p);
+    }
+}
+
+static int build(struct pst_sim *sim, uint64_t seed, const char **ret_why)
+{
+    pst_ns deadlines[PST_CLASSES_MAX];
+    bool scales;
+    int rc;
+
+    for (uint32_t c = 0; c < PST_CLASSES_MAX; c++)
+        deadlines[c] = sim->policy->max_wait[c] > 0 ? sim->policy->max_wait[c]
+                                                    : sim->scenario->gate.classes[c].max_wait;
+    configure_gate(sim);
+    scales = configure_scaler(sim);
+    sim->gate_config.seed = derived(seed, 1);
+    sim->scaler_config.seed = derived(seed, 2);
+    sim->gate_config.replicas_max = replicas_max(sim);
+    sim->scaler_config.replicas_max = sim->gate_config.replicas_max;
+    pst_lives_init(&sim->lives, sim->scenario, derived(seed, 3), sim->gate_config.replicas_max);
+    pst_clients_init(&sim->tickets, sim->gate_config.tickets_max);
+    pst_clients_init(&sim->away, UINT32_MAX);
+
+    *ret_why = "the gate's numbers are out of range";
+    rc = pst_gate_new(&sim->gate_config, &sim->gate);
+    if (rc != PST_OK)
+        return rc;
+    *ret_why = "the scaler's numbers are out of range";
+    rc = scales ? pst_scaler_new(&sim->scaler_config, &sim->scaler) : PST_OK;
+    if (rc != PST_OK)
+        return rc;
+    *ret_why = "a pilot's numbers are out of range";
+    rc = new_pilots(sim);
+    if (rc != PST_OK)
+        return rc;
+    *ret_why = "the engine model's numbers are out of range";
+    rc = new_engines(sim);
+    if (rc != PST_OK)
+        return rc;
+    *ret_why = "a recorded stream is not in order of time, or has a class that is none";
+    rc = pst_arrivals_new(sim->scenario, derived(seed, 4), 0, &sim->arrivals);
+    if (rc != PST_OK)
+        return rc;
+    rc = pst_tally_init(&sim->tally, sim->scenario, deadlines);
+    if (rc != PST_OK)
+        return rc;
+    sim->tally.report.bursts = pst_arrivals_bursts(sim->scenario, derived(seed, 4),
+                                                   sim->scenario->cut, sim->scenario->horizon);
+    populate(sim);
+    pst_scaler_side_history(sim, derived(seed, 4));
+    pst_world_begin(sim);
+    return sim->failed;
+}
+
+int pst_sim_new(const struct pst_scenario *scenario, const struct pst_scenario_policy *policy,
+                uint64_t seed, struct pst_sim **ret_sim, const char **ret_why)
+{
+    const char *why = judge(scenario, policy);
+    struct pst_sim *sim;
+    int rc;
+
+    if (why != NULL) {
+        *ret_why = why;
+        return PST_E_INVALID;
+    }
+    sim = calloc(1, sizeof *sim);
+    if (sim == NULL)
+        return PST_E_NOMEM;
+    sim->scenario = scenario;
+    sim->policy = policy;
+    rc = build(sim, seed, &why);
+    if (rc != PST_OK) {
+        *ret_why = rc == PST_E_NOMEM ? "there is no memory" : why;
+        pst_sim_free(sim);
+        return rc;
+    }
+    *ret_sim = sim;
+    return PST_OK;
+}
+
+void pst_sim_free(struct pst_sim *sim)
+{
+    if (sim == NULL)
+        return;
+    pst_gate_free(sim->gate);
+    pst_scaler_free(sim->scaler);
+    for (uint32_t p = 0; p < PST_POOLS_MAX; p++)
+        pst_pilot_free(sim->pools[p].pilot);
+    pst_engines_free(sim->engines);
+    pst_arrivals_free(sim->arrivals);
+    pst_event_heap_done(&sim->events);
+    pst_inbox_done(&sim->for_gate);
+    pst_inbox_done(&sim->for_scaler);
+    pst_clients_done(&sim->tickets);
+    pst_clients_done(&sim->away);
+    pst_tally_done(&sim->tally);
+    free(sim);
+}
+
+/* ------------------------------------------------------------------ running */
+
+int pst_sim_run(struct pst_sim *sim, pst_ns until)
+{
+    while (!sim->over && sim->failed == PST_OK && pst_world_next(sim, until))
+        ;
+    if (sim->failed != PST_OK)
+        return sim->failed;
+    if (!sim->over)
+        return PST_OK;
+    pst_tally_close(&sim->tally);
+    pst_gate_verify(sim->gate);
+    if (sim->scaler != NULL)
+        pst_scaler_verify(sim->scaler);
+    return PST_E_FULL;
+}
+
+pst_ns pst_sim_now(const struct pst_sim *sim)
+{
+    return sim->now;
+}
+
+const struct pst_sim_report *pst_sim_report(const struct pst_sim *sim)
+{
+    return &sim->tally.report;
+}
