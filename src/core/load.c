@@ -9,6 +9,10 @@ static void mean_turn(struct pst_load_mean *m, uint32_t periods)
 {
     uint64_t ppm = pst_muldiv(m->period_ns, PST_PPM, PST_LOAD_PERIOD);
 
+    if (ppm == m->mean_ppm) { /* a class that is not used, for one */
+        m->period_ns = 0;
+        return;
+    }
     if (ppm >= m->mean_ppm)
         m->mean_ppm += (ppm - m->mean_ppm) / periods;
     else
@@ -16,16 +20,24 @@ static void mean_turn(struct pst_load_mean *m, uint32_t periods)
     m->period_ns = 0;
 }
 
-static void sum_up(struct pst_load *load, pst_ns until)
+/* So many slots were in use since the last change. */
+static void sum_up(struct pst_load_mean *m, uint64_t inflight, pst_ns until)
 {
-    pst_ns span = until - load->at;
+    m->period_ns += inflight * (until - m->at);
+    m->at = until;
+}
 
+static uint64_t inflight_shorter(const struct pst_load *load)
+{
+    return (uint64_t)load->inflight_length[PST_LENGTH_SHORT] +
+           load->inflight_length[PST_LENGTH_MID];
+}
+
+static void sum_up_all(struct pst_load *load, pst_ns until)
+{
     for (int c = 0; c < PST_CLASSES_MAX; c++)
-        load->used[c].period_ns += load->inflight[c] * span;
-    load->shorter.period_ns += (load->inflight_length[PST_LENGTH_SHORT] +
-                                (uint64_t)load->inflight_length[PST_LENGTH_MID]) *
-                               span;
-    load->at = until;
+        sum_up(&load->used[c], load->inflight[c], until);
+    sum_up(&load->shorter, inflight_shorter(load), until);
 }
 
 static void turn(struct pst_load *load)
@@ -39,28 +51,37 @@ static void turn(struct pst_load *load)
     mean_turn(&load->shorter, load->periods);
 }
 
-bool pst_load_advance(struct pst_load *load, pst_ns now)
+/* What is in use counts from here on only. */
+static void start_at(struct pst_load *load, pst_ns at)
+{
+    for (int c = 0; c < PST_CLASSES_MAX; c++)
+        load->used[c].at = at;
+    load->shorter.at = at;
+}
+
+bool pst_load_turn(struct pst_load *load, pst_ns now)
 {
     bool turned = false;
 
     if (!load->begun) {
         load->begun = true;
-        load->period_begin = load->at = now;
+        load->period_begin = load->now = now;
+        start_at(load, now);
         return false;
     }
     /* After a long silence the averages have forgotten all there was. */
     if (now - load->period_begin > 8 * PERIODS * PST_LOAD_PERIOD) {
+        sum_up_all(load, load->now);
         load->period_begin = now - 8 * PERIODS * PST_LOAD_PERIOD;
-        load->at = pst_max_u64(load->at, load->period_begin);
+        start_at(load, pst_max_u64(load->now, load->period_begin));
     }
     while (now - load->period_begin >= PST_LOAD_PERIOD) {
         load->period_begin += PST_LOAD_PERIOD;
-        sum_up(load, pst_max_u64(load->at, load->period_begin));
+        sum_up_all(load, load->period_begin);
         turn(load);
         turned = true;
     }
-    if (now > load->at)
-        sum_up(load, now);
+    load->now = now;
     return turned;
 }
 
@@ -69,8 +90,16 @@ void pst_load_arrived(struct pst_load *load, uint8_t class_, pst_ns work)
     load->arrived[class_].period_ns = pst_add_sat(load->arrived[class_].period_ns, work);
 }
 
+/* Slots in use of this class are about to change. */
+static void sum_up_change(struct pst_load *load, uint8_t class_)
+{
+    sum_up(&load->used[class_], load->inflight[class_], load->now);
+    sum_up(&load->shorter, inflight_shorter(load), load->now);
+}
+
 void pst_load_start(struct pst_load *load, uint8_t class_, uint8_t length, uint32_t sequences)
 {
+    sum_up_change(load, class_);
     load->inflight[class_] += sequences;
     load->inflight_length[length] += sequences;
 }
@@ -79,6 +108,7 @@ void pst_load_stop(struct pst_load *load, uint8_t class_, uint8_t length, uint32
 {
     PST_ASSERT(load->inflight[class_] >= sequences);
     PST_ASSERT(load->inflight_length[length] >= sequences);
+    sum_up_change(load, class_);
     load->inflight[class_] -= sequences;
     load->inflight_length[length] -= sequences;
 }

@@ -17,7 +17,8 @@
 
 /* One average, in ppm of a slot. */
 struct pst_load_mean {
-    uint64_t period_ns; /* slot-time of the period that runs */
+    uint64_t period_ns; /* slot-time of the period that runs … */
+    pst_ns at;          /* … of slots in use: up to their last change */
     uint64_t mean_ppm;
 };
 
@@ -27,14 +28,24 @@ struct pst_load {
     struct pst_load_mean shorter;                  /* slots in use by short and mid prompts */
     uint32_t inflight[PST_CLASSES_MAX];            /* sequences, now */
     uint32_t inflight_length[PST_LENGTH_COUNT];
-    pst_ns at; /* slot-time is summed up to here */
+    pst_ns now; /* of the last advance */
     pst_ns period_begin;
     uint32_t periods; /* seen, at most those of the average */
     bool begun;
 };
 
-/* Sums up to now. True: a period ended, the averages are new. */
-bool pst_load_advance(struct pst_load *load, pst_ns now);
+/* The same as below, when a period ends. */
+bool pst_load_turn(struct pst_load *load, pst_ns now);
+
+/* Time passed. True: a period ended, the averages are new. */
+static inline bool pst_load_advance(struct pst_load *load, pst_ns now)
+{
+    if (!load->begun || now - load->period_begin >= PST_LOAD_PERIOD)
+        return pst_load_turn(load, now);
+    load->now = now;
+    return false;
+}
+
 void pst_load_arrived(struct pst_load *load, uint8_t class_, pst_ns work);
 /* Call advance before these. */
 void pst_load_start(struct pst_load *load, uint8_t class_, uint8_t length, uint32_t sequences);
