@@ -91,6 +91,7 @@ int pst_fleet_reconfigure(struct pst_fleet *fleet, const struct pst_gate_config 
         if (!replica->own_slots)
             pst_slots_set(&replica->slots, PST_SLOTS_CONFIG,
                           pst_fleet_pool_of(fleet, replica)->config.slots, PST_NEVER);
+        pst_slots_reconfigured(&replica->slots);
         pst_fleet_settle(fleet, replica);
     }
     return PST_OK;

@@ -10,22 +10,48 @@ static uint32_t free_places(uint32_t limit, uint32_t places)
 }
 
 /* Adds (@sign 1) or takes away (-1) what is counted of a replica. */
-static void add(struct pst_fleet_pool *pool, const struct pst_replica *replica, int sign)
+static void add(struct pst_fleet_pool *pool, const struct pst_counted *counted, int sign)
 {
     struct pst_fleet_capacity *capacity = &pool->capacity;
     uint32_t one = (uint32_t)sign; /* modulo 2^32, so that -1 takes away */
 
-    if (replica->counted.state == PST_REPLICA_GONE)
+    if (counted->state == PST_REPLICA_GONE)
         return;
-    pool->states[replica->counted.state] += one;
+    pool->states[counted->state] += one;
     capacity->known += one;
-    capacity->inflight += one * replica->counted.places;
-    capacity->starting_slots += one * replica->counted.starting;
-    if (replica->counted.state == PST_REPLICA_READY) {
+    capacity->inflight += one * counted->places;
+    capacity->starting_slots += one * counted->starting;
+    if (counted->state == PST_REPLICA_READY) {
         capacity->ready += one;
-        capacity->slots += one * replica->counted.limit;
-        capacity->free += one * free_places(replica->counted.limit, replica->counted.places);
+        capacity->slots += one * counted->limit;
+        capacity->free += one * free_places(counted->limit, counted->places);
     }
+}
+
+/* Only places were taken or came free: what happens with every attempt. */
+static void move_places(struct pst_fleet_pool *pool, const struct pst_counted *was,
+                        const struct pst_counted *is)
+{
+    if (is->state == PST_REPLICA_GONE)
+        return;
+    pool->capacity.inflight += is->places - was->places;
+    if (is->state == PST_REPLICA_READY)
+        pool->capacity.free +=
+            free_places(is->limit, is->places) - free_places(was->limit, was->places);
+}
+
+static void count(struct pst_fleet_pool *pool, struct pst_replica *replica,
+                  const struct pst_counted *is)
+{
+    const struct pst_counted *was = &replica->counted;
+
+    if (was->state == is->state && was->limit == is->limit && was->starting == is->starting) {
+        move_places(pool, was, is);
+    } else {
+        add(pool, was, -1);
+        add(pool, is, 1);
+    }
+    replica->counted = *is;
 }
 
 static pst_ns deadline_of(const struct pst_fleet_pool *pool, const struct pst_replica *replica)
@@ -43,7 +69,7 @@ static pst_ns deadline_of(const struct pst_fleet_pool *pool, const struct pst_re
 
 /* None while a reset may turn out to have been a crash: what came now would be blamed for it, too. */
 static uint32_t limit_of(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool,
-                         const struct pst_replica *replica)
+                         struct pst_replica *replica)
 {
     if (replica->watch.failed > 0 && replica->watch.hard)
         return 0;
@@ -61,12 +87,13 @@ void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica)
         pst_fleet_say_drained(fleet, replica, true, 0);
     pst_fleet_say_state(fleet, replica);
 
-    add(pool, replica, -1);
-    replica->counted.state = (uint8_t)shown;
-    replica->counted.limit = limit_of(fleet, pool, replica);
-    replica->counted.places = replica->places;
-    replica->counted.starting = starting ? pst_slots_base(&replica->slots, fleet->now) : 0;
-    add(pool, replica, 1);
+    count(pool, replica,
+          &(struct pst_counted){
+              .state = shown,
+              .limit = limit_of(fleet, pool, replica),
+              .places = replica->places,
+              .starting = starting ? pst_slots_base(&replica->slots, fleet->now) : 0,
+          });
     if (recount_start)
         pst_fleet_estimate_start(fleet, pool);
 

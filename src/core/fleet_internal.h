@@ -64,6 +64,14 @@ struct pst_lags {
     uint32_t count;
 };
 
+/* What a pool's sums are made of. */
+struct pst_counted {
+    uint32_t state; /* as shown */
+    uint32_t limit;
+    uint32_t places;
+    uint32_t starting;
+};
+
 struct pst_replica {
     uint16_t id;
     uint16_t pool;
@@ -98,13 +106,7 @@ struct pst_replica {
     pst_ns drain_until;
     pst_ns due; /* when time alone changes it */
 
-    /* What pst_fleet_settle last added to the pool's sums. */
-    struct {
-        uint8_t state;
-        uint32_t limit;
-        uint32_t places;
-        uint32_t starting;
-    } counted;
+    struct pst_counted counted; /* what pst_fleet_settle last added to the pool's sums */
 
     /* What the gate is to be told; see fleet_poll.c. */
     bool queued; /* in the list of those with orders */
@@ -186,7 +188,11 @@ void pst_places_free(struct pst_fleet *fleet, struct pst_replica *replica, uint3
                      pst_ns lag);
 void pst_places_forget_lags(struct pst_replica *replica);
 void pst_places_expire_lags(struct pst_replica *replica, pst_ns now);
-pst_ns pst_places_deadline(const struct pst_replica *replica);
+static inline pst_ns pst_places_deadline(const struct pst_replica *replica)
+{
+    return replica->lags.count == 0 ? PST_NEVER : replica->lags.ring[replica->lags.first].until;
+}
+
 /* Every count of the replica, added again and asserted. */
 void pst_places_verify(const struct pst_fleet *fleet, const struct pst_replica *replica);
 

@@ -96,11 +96,6 @@ void pst_places_expire_lags(struct pst_replica *replica, pst_ns now)
     }
 }
 
-pst_ns pst_places_deadline(const struct pst_replica *replica)
-{
-    return replica->lags.count == 0 ? PST_NEVER : replica->lags.ring[replica->lags.first].until;
-}
-
 void pst_places_verify(const struct pst_fleet *fleet, const struct pst_replica *replica)
 {
     uint32_t attempts = 0, begun = 0, suspects = 0, places = replica->probe_placed ? 1 : 0;

@@ -78,8 +78,3 @@ void pst_probes_heard(struct pst_probes *probes)
 {
     probes->timeouts = 0;
 }
-
-pst_ns pst_probes_deadline(const struct pst_probes *probes)
-{
-    return pst_min_u64(probes->next_at, probes->lost_at);
-}

@@ -11,6 +11,7 @@
 #define PST_CORE_PROBE_H
 
 #include "core/gate.h"
+#include "core/num.h"
 
 struct pst_probes {
     pst_ns next_at; /* when one is due; PST_NEVER: none is wanted, or one is out */
@@ -60,6 +61,10 @@ enum pst_probes_sum pst_probes_count(struct pst_probes *probes, enum pst_probe_r
                                      uint32_t rise, uint32_t fall);
 /* A byte of an answer came: as good as an answered probe against time-outs. */
 void pst_probes_heard(struct pst_probes *probes);
-pst_ns pst_probes_deadline(const struct pst_probes *probes);
+
+static inline pst_ns pst_probes_deadline(const struct pst_probes *probes)
+{
+    return pst_min_u64(probes->next_at, probes->lost_at);
+}
 
 #endif

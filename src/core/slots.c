@@ -23,6 +23,7 @@ void pst_slots_set(struct pst_slots *slots, enum pst_slots_source source, uint32
     PST_ASSERT(source < PST_SLOTS_SOURCE_COUNT);
     slots->source[source] = (uint32_t)pst_min_u64(count, PST_SLOTS_MAX);
     slots->until[source] = until;
+    slots->steady = false;
 }
 
 void pst_slots_crashed(struct pst_slots *slots, uint64_t newest)
@@ -33,8 +34,14 @@ void pst_slots_crashed(struct pst_slots *slots, uint64_t newest)
     pst_slots_caution(slots, newest);
 }
 
+void pst_slots_reconfigured(struct pst_slots *slots)
+{
+    slots->steady = false;
+}
+
 void pst_slots_ramp(struct pst_slots *slots, pst_ns now)
 {
+    slots->steady = false;
     slots->ramp_since = now;
 }
 
@@ -42,6 +49,8 @@ uint32_t pst_slots_base(const struct pst_slots *slots, pst_ns now)
 {
     uint32_t least = PST_SLOTS_MAX;
 
+    if (slots->steady)
+        return slots->least;
     for (uint32_t i = 0; i < PST_SLOTS_SOURCE_COUNT; i++) {
         if (slots->until[i] > now && slots->source[i] < least)
             least = slots->source[i];
@@ -49,12 +58,17 @@ uint32_t pst_slots_base(const struct pst_slots *slots, pst_ns now)
     return least;
 }
 
+static bool is_ramping(const struct pst_slots *slots, pst_ns slow_start, pst_ns now)
+{
+    return slots->ramp_since != PST_NEVER && now - slots->ramp_since < slow_start;
+}
+
 /* Slots of the ramp at @now, in 1 .. base; base when it is over. */
 static uint32_t ramp(const struct pst_slots *slots, uint32_t base, pst_ns slow_start, pst_ns now)
 {
     uint64_t grown;
 
-    if (slots->ramp_since == PST_NEVER || now - slots->ramp_since >= slow_start)
+    if (!is_ramping(slots, slow_start, now))
         return base;
     grown = pst_muldiv(base, now - slots->ramp_since, slow_start);
     return grown == 0 ? 1 : (uint32_t)pst_min_u64(grown, base);
@@ -76,15 +90,30 @@ static uint32_t full_limit(const struct pst_slots *slots, pst_ns now)
     return 0;
 }
 
-uint32_t pst_slots_limit(const struct pst_slots *slots, pst_ns slow_start, pst_ns now)
+static bool is_timed(const struct pst_slots *slots, pst_ns now)
+{
+    for (uint32_t i = 0; i < PST_SLOTS_SOURCE_COUNT; i++) {
+        if (slots->until[i] > now && slots->until[i] != PST_NEVER)
+            return true;
+    }
+    return false;
+}
+
+uint32_t pst_slots_limit(struct pst_slots *slots, pst_ns slow_start, pst_ns now)
 {
     uint32_t base = pst_slots_base(slots, now);
-    uint64_t limit = pst_min_u64(base, full_limit(slots, now));
+    uint64_t limit;
 
-    if (base == 0)
-        return 0;
+    if (slots->steady || base == 0)
+        return base;
+    limit = pst_min_u64(base, full_limit(slots, now));
     limit = pst_min_u64(limit, ramp(slots, base, slow_start, now));
-    return (uint32_t)(slots->cautious ? pst_min_u64(limit, 1) : limit);
+    if (slots->cautious)
+        limit = pst_min_u64(limit, 1);
+    slots->steady = !slots->cautious && slots->full == PST_SLOTS_OPEN &&
+                    !is_ramping(slots, slow_start, now) && !is_timed(slots, now);
+    slots->least = base;
+    return (uint32_t)limit;
 }
 
 /* When the ramp next gives one more. */
@@ -101,8 +130,11 @@ static pst_ns ramp_deadline(const struct pst_slots *slots, pst_ns slow_start, ps
 
 pst_ns pst_slots_deadline(const struct pst_slots *slots, pst_ns slow_start, pst_ns now)
 {
-    pst_ns due = ramp_deadline(slots, slow_start, now);
+    pst_ns due;
 
+    if (slots->steady)
+        return PST_NEVER;
+    due = ramp_deadline(slots, slow_start, now);
     if (slots->full == PST_SLOTS_BLOCKED && slots->trial_at > now)
         due = pst_min_u64(due, slots->trial_at);
     for (uint32_t i = 0; i < PST_SLOTS_SOURCE_COUNT; i++) {
@@ -144,6 +176,7 @@ void pst_slots_failed(struct pst_slots *slots, uint64_t taken, uint64_t newest)
 
 void pst_slots_caution(struct pst_slots *slots, uint64_t newest)
 {
+    slots->steady = false;
     slots->cautious = true;
     slots->cautious_since = newest;
 }
@@ -155,6 +188,7 @@ void pst_slots_refused(struct pst_slots *slots, uint64_t taken, uint64_t newest,
     bool trial = blocked && slots->trial != 0 && taken >= slots->trial;
     pst_ns wait;
 
+    slots->steady = false;
     if (blocked && !trial) { /* of the wave that is blocked already: it only says more exactly */
         slots->full_limit = (uint32_t)pst_min_u64(slots->full_limit, inflight);
         wait = retry_after;

@@ -39,6 +39,8 @@ struct pst_slots {
     pst_ns trial_at;
     uint64_t trial;      /* first place beyond full_limit; 0: none yet */
     uint64_t full_since; /* number of the newest place then */
+    bool steady; /* neither time nor experience limits it: `least` is base and limit until told */
+    uint32_t least;
 };
 
 void pst_slots_init(struct pst_slots *slots, uint32_t configured);
@@ -46,13 +48,15 @@ void pst_slots_set(struct pst_slots *slots, enum pst_slots_source source, uint32
                    pst_ns until);
 /* It crashed: what was learned of the old process is void, but for caution. The sources stay. */
 void pst_slots_crashed(struct pst_slots *slots, uint64_t newest);
+/* The length of the ramp may be another. */
+void pst_slots_reconfigured(struct pst_slots *slots);
 /* From now on the limit grows linearly from 1 to the base. */
 void pst_slots_ramp(struct pst_slots *slots, pst_ns now);
 
 /* The least of the sources. */
 uint32_t pst_slots_base(const struct pst_slots *slots, pst_ns now);
 /* And with experience. @slow_start: length of the ramp. */
-uint32_t pst_slots_limit(const struct pst_slots *slots, pst_ns slow_start, pst_ns now);
+uint32_t pst_slots_limit(struct pst_slots *slots, pst_ns slow_start, pst_ns now);
 /* When the limit next changes by time alone; PST_NEVER: it does not. */
 pst_ns pst_slots_deadline(const struct pst_slots *slots, pst_ns slow_start, pst_ns now);
 

@@ -260,8 +260,3 @@ void pst_watch_time(struct pst_fleet *fleet, struct pst_replica *replica)
     if (pst_watch_deadline(&replica->watch) <= fleet->now)
         acquit(fleet, replica);
 }
-
-pst_ns pst_watch_deadline(const struct pst_watch *watch)
-{
-    return watch->failed == 0 ? PST_NEVER : pst_add_sat(watch->since, PST_WATCH_WINDOW);
-}

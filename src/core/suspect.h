@@ -20,6 +20,7 @@
 #define PST_CORE_SUSPECT_H
 
 #include "core/fleet.h"
+#include "core/num.h"
 
 struct pst_replica;
 
@@ -91,6 +92,10 @@ bool pst_watch_judge(struct pst_fleet *fleet, struct pst_replica *replica, uint3
 void pst_watch_crash(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t judging);
 /* The second may be over. */
 void pst_watch_time(struct pst_fleet *fleet, struct pst_replica *replica);
-pst_ns pst_watch_deadline(const struct pst_watch *watch); /* end of that second */
+/* The end of that second. */
+static inline pst_ns pst_watch_deadline(const struct pst_watch *watch)
+{
+    return watch->failed == 0 ? PST_NEVER : pst_add_sat(watch->since, PST_WATCH_WINDOW);
+}
 
 #endif
