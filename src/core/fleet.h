@@ -129,6 +129,7 @@ struct pst_fleet_order {
     enum pst_verdict verdict;
     enum pst_reason reason;
 };
+bool pst_fleet_has_orders(const struct pst_fleet *fleet); /* false: poll would find none */
 bool pst_fleet_poll(struct pst_fleet *fleet, struct pst_fleet_order *ret_order);
 
 /* Capacity as the queues need it. */

@@ -103,6 +103,11 @@ static bool next_of(struct pst_replica *replica, struct pst_gate_action *ret_act
     return false;
 }
 
+bool pst_fleet_has_orders(const struct pst_fleet *fleet)
+{
+    return fleet->evict_first != PST_FLEET_NONE || fleet->queue_first != PST_REPLICA_ALL;
+}
+
 bool pst_fleet_poll(struct pst_fleet *fleet, struct pst_fleet_order *ret_order)
 {
     struct pst_fleet_order order = {.kind = PST_FLEET_ACTION};

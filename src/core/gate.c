@@ -136,6 +136,7 @@ static void arrive(struct pst_gate *gate, struct pst_ticket *ticket,
 {
     struct pst_pool *pool;
     enum pst_reason reason;
+    pst_ns work;
 
     pst_gate_take_off(gate, ticket);
     if (ticket->state == PST_TICKET_PAUSED) /* all of it had come before the pause took effect */
@@ -148,12 +149,13 @@ static void arrive(struct pst_gate *gate, struct pst_ticket *ticket,
         pst_gate_finish(gate, ticket, PST_OUTCOME_REFUSED, reason);
         return;
     }
-    pst_gate_count_admitted(gate, ticket);
+    work = pst_pool_work(pool, ticket);
+    pst_gate_count_admitted(gate, ticket, work);
     if (!pst_fleet_admit(gate->fleet, &ticket->fleet, gate->now)) {
         pst_gate_finish(gate, ticket, PST_OUTCOME_FAILED, PST_REASON_REPLICA_DIED);
         return;
     }
-    pst_load_arrived(&pool->load, ticket->class_, pst_pool_work(pool, ticket));
+    pst_load_arrived(&pool->load, ticket->class_, work);
     pst_gate_queue(gate, ticket, false);
 }
 

@@ -68,7 +68,7 @@ struct pst_gate_action *pst_gate_say(struct pst_gate *gate, enum pst_gate_action
 void pst_gate_finish(struct pst_gate *gate, struct pst_ticket *ticket, enum pst_outcome outcome,
                      enum pst_reason reason);
 /* For the totals: it was judged, and not refused. */
-void pst_gate_count_admitted(struct pst_gate *gate, const struct pst_ticket *ticket);
+void pst_gate_count_admitted(struct pst_gate *gate, const struct pst_ticket *ticket, pst_ns work);
 void pst_gate_queue(struct pst_gate *gate, struct pst_ticket *ticket, bool retry);
 void pst_gate_unqueue(struct pst_gate *gate, struct pst_ticket *ticket);
 void pst_gate_start(struct pst_gate *gate, struct pst_pool *pool, const struct pst_pick *pick);

@@ -235,16 +235,74 @@ static bool work_on(struct pst_gate *gate)
     return false;
 }
 
+/* Phases that a pool may have work for, one bit each. */
+static uint32_t phases_of_pool(const struct pst_gate *gate, const struct pst_pool *pool)
+{
+    uint32_t phases = 0;
+
+    if (pool->room.is_up != (pool->capacity->ready > 0) ||
+        pst_room_due(&pool->room, gate->now) != PST_HEAP_NONE)
+        phases |= 1u << PST_PHASE_ROOMS;
+    if (pool->queued > 0) {
+        phases |= 1u << PST_PHASE_WAKE;
+        if (pool->config->policy == PST_POLICY_FIXED)
+            phases |= 1u << PST_PHASE_PROMOTE;
+        if (pool->capacity->free > 0)
+            phases |= 1u << PST_PHASE_DISPATCH;
+    } else if (pool->woken) {
+        phases |= 1u << PST_PHASE_WAKE;
+    }
+    return phases;
+}
+
+/* Phases that may have work: quickly seen, and most steps leave none. */
+static uint32_t phases_with_work(const struct pst_gate *gate)
+{
+    uint32_t phases = 0;
+
+    if (pst_fleet_has_orders(gate->fleet))
+        phases |= 1u << PST_PHASE_FLEET;
+    if (pst_heap_top_key(&gate->first_byte) <= gate->now)
+        phases |= 1u << PST_PHASE_LIMITS;
+    if (gate->bodies.paused.head != NULL)
+        phases |= 1u << PST_PHASE_BODIES;
+    if (gate->drain.active)
+        phases |= 1u << PST_PHASE_DRAIN | 1u << PST_PHASE_DRAINED;
+    for (uint32_t p = 0; p < gate->config.pools_count; p++)
+        phases |= phases_of_pool(gate, &gate->pools[p]);
+    return phases;
+}
+
+static void go_to(struct pst_gate *gate, uint32_t phase)
+{
+    if (gate->phase == phase)
+        return;
+    gate->phase = phase;
+    gate->phase_pool = 0;
+}
+
+/* False: there is nothing left to do. */
+static bool work(struct pst_gate *gate)
+{
+    uint32_t phases = gate->phase == PST_PHASE_COUNT ? 0 : phases_with_work(gate);
+
+    phases &= ~UINT32_C(0) << gate->phase;
+    if (phases == 0) {
+        go_to(gate, PST_PHASE_COUNT);
+        return false;
+    }
+    go_to(gate, (uint32_t)__builtin_ctz(phases));
+    if (!work_on(gate))
+        go_to(gate, gate->phase + 1);
+    return true;
+}
+
 bool pst_gate_poll(struct pst_gate *gate, struct pst_gate_action *ret_action)
 {
-    while (gate->outbox_count == 0 && gate->phase < PST_PHASE_COUNT) {
-        if (!work_on(gate)) {
-            gate->phase++;
-            gate->phase_pool = 0;
-        }
+    while (gate->outbox_count == 0) {
+        if (!work(gate))
+            return false;
     }
-    if (gate->outbox_count == 0)
-        return false;
     *ret_action = gate->outbox[gate->outbox_head];
     gate->outbox_head = (gate->outbox_head + 1) % PST_OUTBOX_MAX;
     gate->outbox_count--;

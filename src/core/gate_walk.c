@@ -29,41 +29,43 @@ static bool wants_capacity(enum pst_reason reason)
            reason == PST_REASON_BYTES_FULL || reason == PST_REASON_SLAB_FULL;
 }
 
-/* By what is known of it when it is judged: before its body is read, the class alone. */
-static struct pst_totals_ticket demand_of(const struct pst_pool *pool,
-                                          const struct pst_ticket *ticket)
+static struct pst_totals_ticket demand_of(const struct pst_ticket *ticket, pst_ns work)
 {
     return (struct pst_totals_ticket){
-        .work = ticket->described ? pst_pool_work(pool, ticket)
-                                  : pst_service_class_mean(&pool->service, ticket->class_),
+        .work = work,
         .flow = ticket->flow,
         .weight = ticket->weight,
         .class_ = ticket->class_,
     };
 }
 
-void pst_gate_count_admitted(struct pst_gate *gate, const struct pst_ticket *ticket)
+void pst_gate_count_admitted(struct pst_gate *gate, const struct pst_ticket *ticket, pst_ns work)
 {
-    struct pst_pool *pool = &gate->pools[ticket->pool];
-    struct pst_totals_ticket demand = demand_of(pool, ticket);
+    struct pst_totals_ticket demand = demand_of(ticket, work);
 
     if (!ticket->client_retry)
-        pst_totals_admitted(&pool->totals, &demand, gate->now);
+        pst_totals_admitted(&gate->pools[ticket->pool].totals, &demand, gate->now);
+}
+
+/* By what is known of it: before its body is read, the class alone. */
+static void count_refused(struct pst_gate *gate, const struct pst_ticket *ticket)
+{
+    struct pst_pool *pool = &gate->pools[ticket->pool];
+    struct pst_totals_ticket demand = demand_of(
+        ticket, ticket->described ? pst_pool_work(pool, ticket)
+                                  : pst_service_class_mean(&pool->service, ticket->class_));
+
+    pst_totals_refused(&pool->totals, &demand, gate->now);
 }
 
 /* What its end without an answer says of the pool's capacity. */
 static void count_finished(struct pst_gate *gate, const struct pst_ticket *ticket,
                            enum pst_outcome outcome, enum pst_reason reason)
 {
-    struct pst_pool *pool = &gate->pools[ticket->pool];
-
-    if (outcome == PST_OUTCOME_REFUSED && wants_capacity(reason)) {
-        struct pst_totals_ticket demand = demand_of(pool, ticket);
-
-        pst_totals_refused(&pool->totals, &demand, gate->now);
-    } else if (outcome == PST_OUTCOME_EXPIRED && ticket->attempt == 0) {
-        pst_totals_waited(&pool->totals, ticket->class_, true);
-    }
+    if (outcome == PST_OUTCOME_REFUSED && wants_capacity(reason))
+        count_refused(gate, ticket);
+    else if (outcome == PST_OUTCOME_EXPIRED && ticket->attempt == 0)
+        pst_totals_waited(&gate->pools[ticket->pool].totals, ticket->class_, true);
 }
 
 void pst_gate_finish(struct pst_gate *gate, struct pst_ticket *ticket, enum pst_outcome outcome,

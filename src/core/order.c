@@ -79,14 +79,15 @@ static enum look_result look_class(struct look *look, uint8_t class_, struct pst
     struct pst_waitq *q = &pool->queue[class_];
     pst_ns near = pool->classes[class_].max_wait / 4 * 3;
     uint32_t keep = pool->reserved[class_];
-    bool no_long = long_is_barred(look, class_);
     enum look_result result;
     struct pst_ticket *t;
+    bool no_long;
 
     if (q->aside.head != NULL && (result = look_aside(look, class_, pick)) != LOOK_NONE)
         return result;
     if (pool->capacity->free <= keep)
         return LOOK_NONE;
+    no_long = long_is_barred(look, class_);
     while ((t = pst_waitq_next(q, no_long, near, look->now)) != NULL) {
         if (fits(look, t, keep, &pick->replica)) {
             pick->ticket = t;
