@@ -7,8 +7,6 @@
 #include "core/num.h"
 #include "core/scaler_internal.h"
 
-#define NOBODY UINT16_MAX
-
 void pst_act_start(struct pst_scaler *scaler, uint16_t pool, bool warm)
 {
     struct pst_scaler_action *action = pst_scaler_say(scaler, PST_SCALER_START, pool);
@@ -96,14 +94,14 @@ static bool is_better_victim(const struct pst_scaler_replica *a, const struct ps
 static uint16_t victim(const struct pst_scaler *scaler, uint16_t pool)
 {
     uint32_t revision = newest_revision(scaler, pool);
-    uint16_t best = NOBODY;
+    uint16_t best = PST_SCALER_NOBODY;
 
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         const struct pst_scaler_replica *r = &scaler->replicas[i];
 
         if (r->pool != pool || (r->life != PST_LIFE_SERVING && r->life != PST_LIFE_PROMOTED))
             continue;
-        if (best == NOBODY || is_better_victim(r, &scaler->replicas[best], revision))
+        if (best == PST_SCALER_NOBODY || is_better_victim(r, &scaler->replicas[best], revision))
             best = i;
     }
     return best;
@@ -113,13 +111,13 @@ static uint16_t victim(const struct pst_scaler *scaler, uint16_t pool)
 static uint16_t drained(const struct pst_scaler *scaler, uint16_t pool)
 {
     uint32_t revision = newest_revision(scaler, pool);
-    uint16_t best = NOBODY;
+    uint16_t best = PST_SCALER_NOBODY;
 
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         const struct pst_scaler_replica *r = &scaler->replicas[i];
 
         if (r->pool == pool && r->life == PST_LIFE_DRAINING &&
-            (best == NOBODY || is_better_victim(&scaler->replicas[best], r, revision)))
+            (best == PST_SCALER_NOBODY || is_better_victim(&scaler->replicas[best], r, revision)))
             best = i;
     }
     return best;
@@ -128,15 +126,16 @@ static uint16_t drained(const struct pst_scaler *scaler, uint16_t pool)
 /* The loaded one of the newest revision, of them the oldest: it would be rotated next. */
 static uint16_t loaded(const struct pst_scaler *scaler, uint16_t pool)
 {
-    uint16_t best = NOBODY;
+    uint16_t best = PST_SCALER_NOBODY;
 
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         const struct pst_scaler_replica *r = &scaler->replicas[i];
-        const struct pst_scaler_replica *b = &scaler->replicas[best == NOBODY ? i : best];
+        const struct pst_scaler_replica *b =
+            &scaler->replicas[best == PST_SCALER_NOBODY ? i : best];
 
         if (r->pool != pool || r->life != PST_LIFE_WARM)
             continue;
-        if (best == NOBODY || r->revision > b->revision ||
+        if (best == PST_SCALER_NOBODY || r->revision > b->revision ||
             (r->revision == b->revision && r->since < b->since))
             best = i;
     }
@@ -146,14 +145,14 @@ static uint16_t loaded(const struct pst_scaler *scaler, uint16_t pool)
 static uint16_t youngest_starting(const struct pst_scaler *scaler, uint16_t pool, bool stuck)
 {
     const struct pst_scaler_seat *seat = &scaler->seats[pool];
-    uint16_t best = NOBODY;
+    uint16_t best = PST_SCALER_NOBODY;
 
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         const struct pst_scaler_replica *r = &scaler->replicas[i];
 
         if (r->pool == pool && r->life == PST_LIFE_STARTING && !r->for_warm &&
             pst_census_is_stuck(seat, r->born, scaler->now) == stuck &&
-            (best == NOBODY || r->born >= scaler->replicas[best].born))
+            (best == PST_SCALER_NOBODY || r->born >= scaler->replicas[best].born))
             best = i;
     }
     return best;
@@ -188,9 +187,10 @@ static void go_out(struct pst_scaler *scaler, uint16_t pool, uint32_t missing,
 
     /* A promoted one comes on top of what exists; a draining one exists already. */
     room = (uint32_t)pst_sub_sat(max, pst_census_existing(census));
-    for (; missing > 0 && room > 0 && (r = loaded(scaler, pool)) != NOBODY; missing--, room--)
+    for (; missing > 0 && room > 0 && (r = loaded(scaler, pool)) != PST_SCALER_NOBODY;
+         missing--, room--)
         say_and_enter(scaler, r, PST_SCALER_PROMOTE, PST_LIFE_PROMOTED);
-    for (; missing > 0 && (r = drained(scaler, pool)) != NOBODY; missing--)
+    for (; missing > 0 && (r = drained(scaler, pool)) != PST_SCALER_NOBODY; missing--)
         say_and_enter(scaler, r, PST_SCALER_UNDRAIN, PST_LIFE_SERVING);
     missing = (uint32_t)pst_min_u64(missing, room);
     missing = pst_act_startable(scaler, pool, census, missing, &vetoes);
@@ -213,9 +213,10 @@ static void go_in(struct pst_scaler *scaler, uint16_t pool, uint32_t surplus)
 
     while (surplus > 0 && forget_ask(scaler, pool))
         surplus--;
-    for (; surplus > 0 && (r = youngest_starting(scaler, pool, false)) != NOBODY; surplus--)
+    for (; surplus > 0 && (r = youngest_starting(scaler, pool, false)) != PST_SCALER_NOBODY;
+         surplus--)
         say_and_enter(scaler, r, PST_SCALER_CANCEL, PST_LIFE_CANCELLED);
-    for (; surplus > 0 && (r = victim(scaler, pool)) != NOBODY; surplus--)
+    for (; surplus > 0 && (r = victim(scaler, pool)) != PST_SCALER_NOBODY; surplus--)
         drain(scaler, r);
 }
 
@@ -233,7 +234,8 @@ void pst_act(struct pst_scaler *scaler, uint16_t pool)
     else if (serving > seat->desired)
         go_in(scaler, pool, serving - seat->desired);
     /* Enough without those that are stuck: nobody waits for them. */
-    while (census.ready >= seat->desired && (r = youngest_starting(scaler, pool, true)) != NOBODY)
+    while (census.ready >= seat->desired &&
+           (r = youngest_starting(scaler, pool, true)) != PST_SCALER_NOBODY)
         say_and_enter(scaler, r, PST_SCALER_CANCEL, PST_LIFE_CANCELLED);
     pst_warmpool_keep(scaler, pool);
 }

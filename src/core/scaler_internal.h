@@ -26,6 +26,8 @@
 /* Per replica a step says at most MARK, DRAIN, REMOVE and one of the others; a start is one action. */
 #define PST_SCALER_OUTBOX_MAX (5 * PST_REPLICAS_MAX + 2 * PST_POOLS_MAX)
 
+#define PST_SCALER_NOBODY UINT16_MAX
+
 /* What we think a replica is doing, by what was said to it and heard of it. */
 enum pst_life {
     PST_LIFE_NONE,

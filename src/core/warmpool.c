@@ -9,20 +9,28 @@
 #include "core/num.h"
 #include "core/scaler_internal.h"
 
-static bool oldest(const struct pst_scaler *scaler, uint16_t pool, uint16_t *ret_replica)
+/* Kept for the longest; PST_SCALER_NOBODY: none is. */
+static uint16_t oldest(const struct pst_scaler *scaler, uint16_t pool)
 {
-    bool found = false;
+    uint16_t best = PST_SCALER_NOBODY;
 
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         const struct pst_scaler_replica *r = &scaler->replicas[i];
 
-        if (r->pool != pool || r->life != PST_LIFE_WARM ||
-            (found && r->since >= scaler->replicas[*ret_replica].since))
-            continue;
-        *ret_replica = i;
-        found = true;
+        if (r->pool == pool && r->life == PST_LIFE_WARM &&
+            (best == PST_SCALER_NOBODY || r->since < scaler->replicas[best].since))
+            best = i;
     }
-    return found;
+    return best;
+}
+
+static bool is_due_to_rotate(const struct pst_scaler *scaler, uint16_t pool)
+{
+    pst_ns rotate = scaler->seats[pool].config->rotate;
+    uint16_t r = oldest(scaler, pool);
+
+    return rotate != 0 && r != PST_SCALER_NOBODY &&
+           scaler->now - scaler->replicas[r].since >= rotate;
 }
 
 /* The last one that was asked for to be kept warm. */
@@ -52,20 +60,20 @@ void pst_warmpool_keep(struct pst_scaler *scaler, uint16_t pool)
 {
     const struct pst_scaler_pool *config = scaler->seats[pool].config;
     struct pst_census c;
-    uint32_t missing, vetoes;
-    uint16_t r;
-    bool old;
+    uint32_t wanted = config->warm, missing, vetoes;
 
     pst_census(scaler, pool, &c);
-    for (; c.warm > config->warm && oldest(scaler, pool, &r); c.warm--) {
+    for (; c.warm > config->warm; c.warm--) {
+        uint16_t r = oldest(scaler, pool);
+
         pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, r);
         pst_life_enter(scaler, r, PST_LIFE_REMOVED);
     }
-    old = config->rotate != 0 && c.warm == config->warm && oldest(scaler, pool, &r) &&
-          scaler->now - scaler->replicas[r].since >= config->rotate;
-    while (c.warm + c.warming > config->warm + old && cancel_one(scaler, pool))
+    if (c.warm == wanted && is_due_to_rotate(scaler, pool))
+        wanted++; /* its successor */
+    while (c.warm + c.warming > wanted && cancel_one(scaler, pool))
         c.warming--;
-    missing = (uint32_t)pst_sub_sat(config->warm + old, c.warm + c.warming);
+    missing = (uint32_t)pst_sub_sat(wanted, c.warm + c.warming);
     missing = pst_act_startable(scaler, pool, &c, missing, &vetoes);
     while (missing-- > 0)
         pst_act_start(scaler, pool, true);
