@@ -178,4 +178,5 @@ bool pst_scenario_is_file(const char *path)
 void pst_scenario_document(FILE *out)
 {
     pst_document_section(&pst_schema_scenario, out);
+    pst_scenario_document_metrics(out);
 }

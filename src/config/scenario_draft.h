@@ -8,6 +8,8 @@
 #ifndef PST_CONFIG_SCENARIO_DRAFT_H
 #define PST_CONFIG_SCENARIO_DRAFT_H
 
+#include <stdio.h>
+
 #include "config/draft.h"
 #include "config/problems.h"
 #include "config/scenario.h"
@@ -37,6 +39,7 @@ struct pst_draft_stream {
     char *trace;
     double speed;      /* of the trace: 2 is twice as fast */
     uint32_t thin_ppm; /* so much of the trace is kept */
+    pst_ns trace_end;  /* its last request, kept or not */
     char *recording;
     char *prompt_table, *output_table;
 };
@@ -109,6 +112,9 @@ void pst_scenario_resolve_faults(struct pst_scenario_reader *r);
 void pst_scenario_resolve_policies(struct pst_scenario_reader *r);
 void pst_scenario_resolve_expectations(struct pst_scenario_reader *r);
 void pst_scenario_warn(const struct pst_scenario_reader *r);
+
+/* What lines of `expect` may speak of, as a chapter. */
+void pst_scenario_document_metrics(FILE *out);
 
 /* Files that a stream names. Each says what is wrong with one. */
 char *pst_scenario_beside(const struct pst_scenario_reader *r, const char *file);

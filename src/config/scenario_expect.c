@@ -29,13 +29,44 @@ static const char *const comparisons[PST_COMPARISON_COUNT] = {
 
 enum unit { UNIT_DURATION, UNIT_SHARE, UNIT_NUMBER };
 
-static enum unit unit_of(enum pst_metric metric)
-{
-    if (metric <= PST_METRIC_TTFT_P99)
-        return UNIT_DURATION;
-    return metric == PST_METRIC_ATTAINMENT || metric == PST_METRIC_IN_DEADLINE ? UNIT_SHARE
-                                                                               : UNIT_NUMBER;
-}
+static const char *const forms[] = {
+    [UNIT_DURATION] = "a duration with its unit, as 20ms",
+    [UNIT_SHARE] = "a share, as 99.9%",
+    [UNIT_NUMBER] = "a number",
+};
+
+static const struct {
+    enum unit unit;
+    const char *doc;
+} metrics[PST_METRIC_COUNT] = {
+    [PST_METRIC_WAIT_MEAN] = {UNIT_DURATION, "Wait in the queue, of those that were served."},
+    [PST_METRIC_WAIT_P50] = {UNIT_DURATION, "Half of them waited no longer."},
+    [PST_METRIC_WAIT_P95] = {UNIT_DURATION, "95 of 100."},
+    [PST_METRIC_WAIT_P99] = {UNIT_DURATION, "99 of 100."},
+    [PST_METRIC_TTFT_P50] = {UNIT_DURATION, "Time to first token, the queue included."},
+    [PST_METRIC_TTFT_P95] = {UNIT_DURATION, "95 of 100."},
+    [PST_METRIC_TTFT_P99] = {UNIT_DURATION, "99 of 100."},
+    [PST_METRIC_ATTAINMENT] = {UNIT_SHARE,
+                               "Served within the class's `target`, of all that arrived."},
+    [PST_METRIC_IN_DEADLINE] = {UNIT_SHARE, "Served within its `max_wait`."},
+    [PST_METRIC_ARRIVED] = {UNIT_NUMBER, "Requests; a client's own retries are not counted."},
+    [PST_METRIC_DONE] = {UNIT_NUMBER, "Answered."},
+    [PST_METRIC_REFUSED] = {UNIT_NUMBER, "Refused, and not served by a later try."},
+    [PST_METRIC_EXPIRED] = {UNIT_NUMBER, "Waited until their `ttl`."},
+    [PST_METRIC_FAILED] = {UNIT_NUMBER, "Failed at a replica."},
+    [PST_METRIC_REPLICA_HOURS] = {UNIT_NUMBER,
+                                  "Paid hours: starting, warm and draining replicas included."},
+    [PST_METRIC_COST] = {UNIT_NUMBER, "Replica-hours at `cost_per_hour`."},
+    [PST_METRIC_REPLICAS_MIN] = {UNIT_NUMBER, "Fewest that were ready."},
+    [PST_METRIC_REPLICAS_MAX] = {UNIT_NUMBER, "Most that existed."},
+    [PST_METRIC_SCALE_UPS] = {UNIT_NUMBER, "Decisions for more."},
+    [PST_METRIC_SCALE_DOWNS] = {UNIT_NUMBER, "Decisions for fewer."},
+    [PST_METRIC_DIRECTION_CHANGES] = {UNIT_NUMBER, "More after fewer, or fewer after more."},
+    [PST_METRIC_DIRECTION_CHANGES_PER_HOUR] = {UNIT_NUMBER, "The same by the hour."},
+    [PST_METRIC_UPS_PER_BURST] = {UNIT_NUMBER, "Decisions for more, by bursts that began."},
+    [PST_METRIC_KILLED_IN_FLIGHT] = {UNIT_NUMBER,
+                                     "Requests that lost their replica to a scale-in."},
+};
 
 static bool split(struct line *l, const char *text)
 {
@@ -136,12 +167,7 @@ static bool read_comparison(struct line *l)
 
 static bool read_value(struct line *l, const char *word)
 {
-    static const char *const forms[] = {
-        [UNIT_DURATION] = "a duration with its unit, as 20ms",
-        [UNIT_SHARE] = "a share, as 99.9%",
-        [UNIT_NUMBER] = "a number",
-    };
-    const enum unit unit = unit_of(l->expectation->metric);
+    const enum unit unit = metrics[l->expectation->metric].unit;
     uint32_t ppm = 0;
     pst_ns ns = 0;
     double value = 0;
@@ -274,4 +300,15 @@ void pst_scenario_resolve_expectations(struct pst_scenario_reader *r)
     }
     r->scenario->expectations = list;
     r->scenario->expectations_count = count;
+}
+
+void pst_scenario_document_metrics(FILE *out)
+{
+    fputs("\n## Metrics of `expect`\n\nA class may stand before a metric of requests; without one "
+          "it is of all.\n\n| metric | of | value | what it says |\n|---|---|---|---|\n",
+          out);
+    for (unsigned i = 0; i < PST_METRIC_COUNT; i++)
+        fprintf(out, "| `%s` | %s | %s | %s |\n", pst_metric_names[i],
+                pst_metric_is_of_class((enum pst_metric)i) ? "a class" : "the whole",
+                forms[metrics[i].unit], metrics[i].doc);
 }

@@ -168,6 +168,7 @@ void pst_scenario_resolve_streams(struct pst_scenario_reader *r)
     struct pst_draft_stream *drafts = r->draft->streams.items;
     const size_t count = r->draft->streams.count;
     struct pst_stream *streams = pst_arena_take(r->arena, count * sizeof *streams);
+    bool recorded = false;
     pst_ns end = 0;
 
     if (streams == NULL)
@@ -176,11 +177,12 @@ void pst_scenario_resolve_streams(struct pst_scenario_reader *r)
         drafts[i].own.flow = flow_of(drafts, i);
         resolve_stream(r, &drafts[i]);
         streams[i] = drafts[i].own;
-        if (streams[i].rows_count > 0 && streams[i].rows[streams[i].rows_count - 1].at > end)
-            end = streams[i].rows[streams[i].rows_count - 1].at;
+        if (drafts[i].trace_end > end)
+            end = drafts[i].trace_end;
+        recorded = recorded || streams[i].rows_count > 0;
     }
     r->scenario->streams = streams;
     r->scenario->streams_count = (uint32_t)count;
-    if (r->scenario->horizon == 0 && end > 0) /* the last request is still one of them */
+    if (r->scenario->horizon == 0 && recorded) /* the last request is still one of them */
         r->scenario->horizon = (end / PST_S + 1) * PST_S;
 }

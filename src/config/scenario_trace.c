@@ -134,7 +134,7 @@ static bool class_of(struct table *t, const struct pst_draft_stream *stream, con
 
 /* False: a line cannot be read, and was told. */
 static bool read_rows(struct table *t, const struct pst_trace_format *format,
-                      const struct pst_draft_stream *stream, struct pst_arrival_row *rows,
+                      struct pst_draft_stream *stream, struct pst_arrival_row *rows,
                       uint64_t *ret_count)
 {
     struct pst_prng prng;
@@ -159,6 +159,7 @@ static bool read_rows(struct table *t, const struct pst_trace_format *format,
                                         .output_tokens = read.output_tokens,
                                         .client = read.client};
         row->at = (pst_ns)((double)read.arrival / stream->speed);
+        stream->trace_end = row->at;
         if (!class_of(t, stream, read.class_, &row->class_))
             return false;
         if (stream->thin_ppm == PST_PPM || pst_prng_below(&prng, PST_PPM) < stream->thin_ppm)

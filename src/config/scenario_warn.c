@@ -49,6 +49,24 @@ static void warn_pools(const struct pst_scenario_reader *r)
     }
 }
 
+/* As warn.c says it of the classes' own. */
+static void warn_policies(const struct pst_scenario_reader *r)
+{
+    const struct pst_draft_policy *drafts = r->draft->policies.items;
+    const struct pst_scenario *s = r->scenario;
+
+    for (size_t i = 0; i < r->draft->policies.count; i++) {
+        for (uint32_t c = 0; c < s->gate.classes_count; c++) {
+            if (s->policies[i].max_wait[c] > s->gate.classes[c].ttl)
+                PST_SCENARIO_WARN(
+                    r, pst_tree_at(drafts[i].node, "max_wait"),
+                    "policy %s: max_wait of class %s is longer than its ttl: requests "
+                    "are let in that can only expire",
+                    s->policies[i].name, s->class_names[c]);
+        }
+    }
+}
+
 /* What lies behind the horizon is never seen. */
 static void warn_times(const struct pst_scenario_reader *r)
 {
@@ -90,6 +108,7 @@ void pst_scenario_warn(const struct pst_scenario_reader *r)
 {
     warn_classes(r);
     warn_pools(r);
+    warn_policies(r);
     warn_times(r);
     warn_expectations(r);
 }

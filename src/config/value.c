@@ -301,11 +301,17 @@ static void write_limit(enum pst_field_kind kind, uint64_t value, char *buffer, 
         uint64_t worth;
         const char *unit;
     } units[] = {
-        {PST_FIELD_DURATION, 86400 * PST_S, "d"},   {PST_FIELD_DURATION, 3600 * PST_S, "h"},
-        {PST_FIELD_DURATION, 60 * PST_S, "m"},      {PST_FIELD_DURATION, PST_S, "s"},
-        {PST_FIELD_DURATION, PST_MS, "ms"},         {PST_FIELD_SIZE, UINT64_C(1) << 40, "TiB"},
-        {PST_FIELD_SIZE, UINT64_C(1) << 30, "GiB"}, {PST_FIELD_SIZE, UINT64_C(1) << 20, "MiB"},
-        {PST_FIELD_SIZE, UINT64_C(1) << 10, "KiB"}, {PST_FIELD_SIZE, 1, "B"},
+        {PST_FIELD_DURATION, 86400 * PST_S, "d"},
+        {PST_FIELD_DURATION, 3600 * PST_S, "h"},
+        {PST_FIELD_DURATION, 60 * PST_S, "m"},
+        {PST_FIELD_DURATION, PST_S, "s"},
+        {PST_FIELD_DURATION, PST_MS, "ms"},
+        {PST_FIELD_DURATION, PST_US, "us"},
+        {PST_FIELD_SIZE, UINT64_C(1) << 40, "TiB"},
+        {PST_FIELD_SIZE, UINT64_C(1) << 30, "GiB"},
+        {PST_FIELD_SIZE, UINT64_C(1) << 20, "MiB"},
+        {PST_FIELD_SIZE, UINT64_C(1) << 10, "KiB"},
+        {PST_FIELD_SIZE, 1, "B"},
     };
 
     if (kind == PST_FIELD_WEIGHT || kind == PST_FIELD_SHARE) {

@@ -97,6 +97,7 @@ static void warn_pool_front(const struct warner *w, const struct pst_draft_pool 
 static void warn_pool(const struct warner *w, const struct pst_draft_pool *p)
 {
     const struct pst_tree_node *ready = pst_tree_at(p->node, "ready");
+    const struct pst_tree_node *statics = pst_tree_get(pst_tree_get(p->node, "replicas"), "static");
 
     if (p->ready == PST_DRAFT_LISTED)
         WARN(w, pst_tree_at(ready, "model"),
@@ -121,7 +122,7 @@ static void warn_pool(const struct warner *w, const struct pst_draft_pool *p)
     if (pst_tree_get(p->node, "fixed") != NULL && p->gate.policy != PST_POLICY_FIXED)
         WARN(w, pst_tree_at(p->node, "fixed"),
              "pool %s: `fixed` has no effect with policy adaptive", p->own.name);
-    if (p->own.replicas_count == 0 && pst_tree_get(p->node, "replicas") != NULL)
+    if (statics != NULL && statics->count == 0)
         WARN(w, pst_tree_at(p->node, "replicas"),
              "pool %s: no replicas: its requests wait for no_replica_ttl and are refused",
              p->own.name);
