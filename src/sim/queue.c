@@ -7,6 +7,7 @@
 #include "core/num.h"
 #include "sim/arrivals.h"
 #include "sim/event_heap.h"
+#include "sim/seed.h"
 #include "sim/tally.h"
 
 #define NOBODY   UINT32_MAX
@@ -86,7 +87,7 @@ static int begin(struct queue *q, const struct pst_scenario *scenario,
     set_servers(q, policy);
     rc = pst_tally_init(&q->tally, scenario, deadlines);
     if (rc == PST_OK)
-        rc = pst_arrivals_new(scenario, seed, 0, &q->arrivals);
+        rc = pst_arrivals_new(scenario, pst_seed_of(seed, PST_SEED_ARRIVALS), 0, &q->arrivals);
     return rc;
 }
 

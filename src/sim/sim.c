@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/num.h"
+#include "sim/seed.h"
 #include "sim/world.h"
 
 #define LOSS_FREE_TICKETS (UINT32_C(1) << 20)
@@ -185,11 +186,6 @@ static uint32_t replicas_max(const struct pst_sim *sim)
 
 /* ------------------------------------------------------------------ the parts */
 
-static uint64_t derived(uint64_t seed, uint64_t part)
-{
-    return pst_mix64(pst_mix64(seed) + part * UINT64_C(0x9e3779b97f4a7c15));
-}
-
 static int new_engines(struct pst_sim *sim)
 {
     for (uint32_t p = 0; p < sim->gate_config.pools_count; p++) {
@@ -256,11 +252,12 @@ static int build(struct pst_sim *sim, uint64_t seed, const char **ret_why)
                                                     : sim->scenario->gate.classes[c].max_wait;
     configure_gate(sim);
     scales = configure_scaler(sim);
-    sim->gate_config.seed = derived(seed, 1);
-    sim->scaler_config.seed = derived(seed, 2);
+    sim->gate_config.seed = pst_seed_of(seed, PST_SEED_GATE);
+    sim->scaler_config.seed = pst_seed_of(seed, PST_SEED_SCALER);
     sim->gate_config.replicas_max = replicas_max(sim);
     sim->scaler_config.replicas_max = sim->gate_config.replicas_max;
-    pst_lives_init(&sim->lives, sim->scenario, derived(seed, 3), sim->gate_config.replicas_max);
+    pst_lives_init(&sim->lives, sim->scenario, pst_seed_of(seed, PST_SEED_LIVES),
+                   sim->gate_config.replicas_max);
     pst_clients_init(&sim->tickets, sim->gate_config.tickets_max);
     pst_clients_init(&sim->away, UINT32_MAX);
 
@@ -281,16 +278,17 @@ static int build(struct pst_sim *sim, uint64_t seed, const char **ret_why)
     if (rc != PST_OK)
         return rc;
     *ret_why = "a recorded stream is not in order of time, or has a class that is none";
-    rc = pst_arrivals_new(sim->scenario, derived(seed, 4), 0, &sim->arrivals);
+    rc = pst_arrivals_new(sim->scenario, pst_seed_of(seed, PST_SEED_ARRIVALS), 0, &sim->arrivals);
     if (rc != PST_OK)
         return rc;
     rc = pst_tally_init(&sim->tally, sim->scenario, deadlines);
     if (rc != PST_OK)
         return rc;
-    sim->tally.report.bursts = pst_arrivals_bursts(sim->scenario, derived(seed, 4),
-                                                   sim->scenario->cut, sim->scenario->horizon);
+    sim->tally.report.bursts =
+        pst_arrivals_bursts(sim->scenario, pst_seed_of(seed, PST_SEED_ARRIVALS), sim->scenario->cut,
+                            sim->scenario->horizon);
     populate(sim);
-    pst_scaler_side_history(sim, derived(seed, 4));
+    pst_scaler_side_history(sim, pst_seed_of(seed, PST_SEED_ARRIVALS));
     pst_world_begin(sim);
     return sim->failed;
 }
