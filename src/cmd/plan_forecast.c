@@ -61,20 +61,22 @@ static void print_row(const struct pst_score_row *row, const char *name, bool ch
     char text[6][CELL];
 
     printf("%c %-14s  %8s %6s  %8s %9s  %8s %6s\n", chosen ? '*' : ' ', name,
-           number(first->has_factor, first->factor, text[0]),
-           number(first->has_factor, first->capacity, text[1]),
+           number(first->exists, first->factor, text[0]),
+           number(first->exists, first->capacity, text[1]),
            number(row->is_used, row->capacity, text[2]),
            share(row->is_used, row->short_share, text[3]),
-           number(second->has_factor, second->factor, text[4]),
-           number(second->has_factor, second->capacity, text[5]));
+           number(second->exists, second->factor, text[4]),
+           number(second->exists, second->capacity, text[5]));
 }
 
 static void print_text(const struct asked *a)
 {
     char step[CELL], ahead[CELL];
 
-    printf("%s: %u steps of %s, %u known; %s ahead\n\n", file_name(a->path), a->rates.count,
-           span(a->rates.step, step), a->score.known, span(a->ahead, ahead));
+    printf("%s: %u steps of %s, forecast %s ahead\n", file_name(a->path), a->rates.count,
+           span(a->rates.step, step), span(a->ahead, ahead));
+    printf("scored: %u steps of the first half, %u of the second\n\n", a->score.first_steps,
+           a->score.second_steps);
     printf("%-16s  %-15s  %-18s  %s\n", "", "    first half", "     second half",
            "   in hindsight");
     printf("  %-14s  %8s %6s  %8s %9s  %8s %6s\n", "forecaster", "factor", "needs", "takes",
@@ -85,10 +87,9 @@ static void print_text(const struct asked *a)
 
 static void put_half(struct pst_text *text, const char *name, const struct pst_score_half *half)
 {
-    pst_text_print(text, ",\"%s\":{\"steps\":%u", name, half->steps);
-    if (half->has_factor)
-        pst_text_print(text, ",\"factor\":%.6f,\"needs\":%.6f", half->factor, half->capacity);
-    pst_text_put(text, "}");
+    if (half->exists)
+        pst_text_print(text, ",\"%s\":{\"factor\":%.6f,\"needs\":%.6f}", name, half->factor,
+                       half->capacity);
 }
 
 static int print_json(const struct asked *a)
@@ -99,10 +100,11 @@ static int print_json(const struct asked *a)
     pst_text_put(&text, "{\"file\":");
     pst_text_quote(&text, a->path);
     pst_text_print(&text,
-                   ",\"steps\":%u,\"known\":%u,\"step_s\":%" PRIu64 ",\"ahead_s\":%" PRIu64
-                   ",\"chosen\":\"%s\",\"forecasters\":[",
-                   a->rates.count, a->score.known, (uint64_t)(a->rates.step / PST_S),
-                   (uint64_t)(a->ahead / PST_S), pst_score_name(a->score.chosen));
+                   ",\"steps\":%u,\"scored\":{\"first\":%u,\"second\":%u},\"step_s\":%" PRIu64
+                   ",\"ahead_s\":%" PRIu64 ",\"chosen\":\"%s\",\"forecasters\":[",
+                   a->rates.count, a->score.first_steps, a->score.second_steps,
+                   (uint64_t)(a->rates.step / PST_S), (uint64_t)(a->ahead / PST_S),
+                   pst_score_name(a->score.chosen));
     for (uint32_t i = 0; i < PST_SCORE_ROWS; i++) {
         const struct pst_score_row *row = &a->score.rows[i];
 

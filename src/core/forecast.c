@@ -149,11 +149,6 @@ static double said_of_lead(const struct pst_forecast *f, enum pst_forecast_model
     return pst_forecast_says(f, model, f->lead, rates) ? rates[f->lead - 1] : PST_RATE_UNKNOWN;
 }
 
-static void close_season(struct pst_forecast *f, enum pst_forecast_model model)
-{
-    pst_judge_forget(&f->judge, model, f->series.count);
-}
-
 static void add(struct pst_forecast *f, double rate)
 {
     const uint64_t step = f->series.count;
@@ -162,8 +157,7 @@ static void add(struct pst_forecast *f, double rate)
     pst_judge_score(&f->judge, &f->series);
     pst_bursts_add(&f->bursts, step, rate);
     for (int i = 0; i < SEASONS; i++)
-        if (pst_season_judge(&f->seasons[i], &f->series, &f->bursts))
-            close_season(f, season_models[i]);
+        pst_season_judge(&f->seasons[i], &f->series, &f->bursts);
     pst_ar_add(&f->ar, &f->series);
     if (step % f->weigh_every == 0) {
         pst_ar_solve(&f->ar);
@@ -202,7 +196,7 @@ bool pst_forecast_is_open(const struct pst_forecast *forecast, enum pst_forecast
         return true;
     if (model == PST_FORECAST_HOUR_MAX && had_burst(forecast))
         return false;
-    return pst_judge_beats(&forecast->judge, model);
+    return forecast->judge.best == model;
 }
 
 bool pst_forecast_path(const struct pst_forecast *forecast, uint32_t steps, double *ret_rates)
@@ -220,6 +214,11 @@ bool pst_forecast_path(const struct pst_forecast *forecast, uint32_t steps, doub
         speaks = true;
     }
     return speaks;
+}
+
+double pst_forecast_margin(const struct pst_forecast *forecast)
+{
+    return pst_judge_factor(&forecast->judge);
 }
 
 const char *pst_forecast_model_name(enum pst_forecast_model model)

@@ -4,20 +4,24 @@
  *
  * Models, each a function of the steps seen so far:
  *
- *   persistence   the last step, for ever
+ *   persistence   the last step, for ever; not older than an hour
  *   hour maximum  the largest of the last hour
  *   season        what came one season ago (1 h, 24 h, 168 h), the larger of the last two where there
- *                 are two, spread over the steps by which it came earlier or later than it was said
- *   ar            autoregression on the last steps, by normal equations, refitted now and then
+ *                 are two; its bursts spread over the steps by which they have come earlier or later
+ *   ar            autoregression on the last six steps, by normal equations, solved once a minute
  *
  * The judge: a forecast that is too low means work that waits, one that is too high means replicas that
- * idle. A model's loss is the capacity that its forecast, raised until only 1 % of the steps are
- * under-provisioned, would have cost over the last while; it speaks while that is below persistence's. A
- * season also speaks of bursts: it is opened when the bursts of two seasons came where it said, and
- * closed after two that did not.
+ * idle. A model's cost is the capacity that its forecast, raised until only 1 % of the steps are
+ * under-provisioned, would have taken over the last four days. The one that costs least speaks, if that
+ * is less than persistence costs; the hour's maximum not within an hour of a burst, which would be all
+ * that it says.
  *
- * Guarantee: fixed memory; adding a step is O(models); gaps are unknown, never zero. All steps have the
- * same length.
+ * Bursts are the seasons' own: one that its bursts have followed is open whatever it costs, from the
+ * second in phase on, until two that it said in a row did not come (forecast_season.h). A season that is
+ * not open by its bursts speaks of the calm between them.
+ *
+ * Guarantee: fixed memory; adding a step is O(models + lead), a few microseconds; gaps are unknown,
+ * never zero. All steps have the same length.
  * Sources: Hyndman & Athanasopoulos, "Forecasting: principles and practice" (seasonal naive, AR).
  */
 #ifndef PST_CORE_FORECAST_H
@@ -39,7 +43,10 @@ enum pst_forecast_model {
 
 struct pst_forecast;
 
-/* A series of steps of this length (> 0, dividing an hour). Remembers two weeks and a bit. */
+/*
+ * A series of steps of this length (1 s … 1 h, dividing an hour). Remembers two weeks and a bit: of 10 s,
+ * in 1.4 MB. PST_OK, PST_E_INVALID or PST_E_NOMEM. *ret_forecast is the caller's to free.
+ */
 int pst_forecast_new(pst_ns step, struct pst_forecast **ret_forecast);
 void pst_forecast_free(struct pst_forecast *forecast); /* takes NULL */
 
@@ -59,6 +66,11 @@ bool pst_forecast_says(const struct pst_forecast *forecast, enum pst_forecast_mo
 bool pst_forecast_is_open(const struct pst_forecast *forecast, enum pst_forecast_model model);
 /* The largest of what the models that may speak (other than persistence) say; false: none may. */
 bool pst_forecast_path(const struct pst_forecast *forecast, uint32_t steps, double *ret_rates);
+/*
+ * By what factor the judge had to raise the best model (persistence, if none beats it) over the last days
+ * so that 1 % of the steps were under-provisioned; 0 while it does not know. A path is not raised by it.
+ */
+double pst_forecast_margin(const struct pst_forecast *forecast);
 
 const char *pst_forecast_model_name(enum pst_forecast_model model);
 

@@ -3,7 +3,7 @@
 
 #include "core/num.h"
 
-#define FADE_HOURS 48
+#define FADE_HOURS 96
 #define ROWS_MIN   (4 * PST_AR_TERMS)
 #define RIDGE      1e-6
 #define MOST       2.0 /* of the hour's largest */

@@ -3,7 +3,7 @@
  *
  * Why: a rate that rises goes on rising for a while, and one that is far from its mean comes back.
  *
- * The sums of the normal equations are kept as steps come, older ones fading (1/e after two days);
+ * The sums of the normal equations are kept as steps come, older ones fading (1/e after four days);
  * solve() finds the weights, by Cholesky with a ridge of a millionth, so that a constant series has an
  * answer too. Several steps ahead it is applied to its own results.
  *

@@ -5,11 +5,10 @@
 
 #include "core/num.h"
 
-#define WINDOW_HOURS 48
-#define HOURS_IN_DAY 24
+#define WINDOW_HOURS 96
 #define COUNT_MIN    100 /* below it 1 % is no step at all */
 #define UNDER_PARTS  100 /* one step in so many may be under-provisioned */
-#define OPENS_BELOW  0.98
+#define BETTER_BELOW 0.98
 #define RATIO_LEAST  (1.0 / 64)
 #define UNSAID       (-1.0F)
 
@@ -18,10 +17,10 @@ int pst_judge_init(struct pst_judge *judge, uint32_t hour)
     *judge = (struct pst_judge){
         .window = WINDOW_HOURS * hour,
         .span = WINDOW_HOURS * hour + PST_FORECAST_AHEAD_MAX + 1,
-        .day = HOURS_IN_DAY * hour,
+        .count_min = hour > COUNT_MIN ? hour : COUNT_MIN,
+        .best = PST_FORECAST_PERSISTENCE,
     };
     for (int model = 0; model < PST_FORECAST_MODEL_COUNT; model++) {
-        judge->tracks[model].count_min = hour > COUNT_MIN ? hour : COUNT_MIN;
         judge->said[model] = calloc(judge->span, sizeof *judge->said[model]);
         if (judge->said[model] == NULL)
             return PST_E_NOMEM;
@@ -74,15 +73,21 @@ static void count_cost(struct pst_judge_cost *cost, double actual, double foreca
     *ratio += leaves ? UINT32_MAX : 1;
 }
 
-/* Per step: the mean forecast times the factor that leaves one step in a hundred short. */
-static double capacity(const struct pst_judge_cost *cost)
+/* The factor that leaves one step in a hundred short. */
+static double factor(const struct pst_judge_cost *cost)
 {
     const uint32_t may_lack = cost->count / UNDER_PARTS;
     uint32_t bucket = PST_JUDGE_BUCKETS - 1;
 
     for (uint32_t lack = cost->ratio[bucket]; lack <= may_lack && bucket > 0;)
         lack += cost->ratio[--bucket];
-    return ratio_of(bucket) * cost->sum / cost->count;
+    return ratio_of(bucket);
+}
+
+/* What the forecasts, raised by it, come to per step. */
+static double capacity(const struct pst_judge_cost *cost)
+{
+    return factor(cost) * cost->sum / cost->count;
 }
 
 void pst_judge_say(struct pst_judge *judge, enum pst_forecast_model model, uint64_t step,
@@ -103,7 +108,7 @@ static void count_step(struct pst_judge *judge, const struct pst_series *series,
         struct pst_judge_track *track = &judge->tracks[model];
         const double own = judge->said[model][step % judge->span];
 
-        if (own < 0 || step < track->since)
+        if (own < 0)
             continue;
         count_cost(&track->own, actual, own, leaves);
         count_cost(&track->base, actual, base, leaves);
@@ -121,23 +126,40 @@ void pst_judge_score(struct pst_judge *judge, const struct pst_series *series)
         pst_judge_say(judge, model, step + PST_FORECAST_AHEAD_MAX, PST_RATE_UNKNOWN);
 }
 
+/* A model's cost in persistence's; 1 while it has not been seen for long enough, or does not compete. */
+static double share(const struct pst_judge *judge, enum pst_forecast_model model)
+{
+    const struct pst_judge_track *track = &judge->tracks[model];
+
+    if (model == PST_FORECAST_PERSISTENCE || model == PST_FORECAST_HOUR)
+        return 1;
+    if (track->own.count < judge->count_min)
+        return 1;
+    return capacity(&track->own) / capacity(&track->base);
+}
+
 void pst_judge_weigh(struct pst_judge *judge)
 {
-    for (int model = 0; model < PST_FORECAST_MODEL_COUNT; model++) {
-        struct pst_judge_track *track = &judge->tracks[model];
+    double least = share(judge, judge->best);
 
-        track->beats =
-            track->own.count >= track->count_min &&
-            capacity(&track->own) < capacity(&track->base) * (track->beats ? 1 : OPENS_BELOW);
+    if (least >= 1) {
+        judge->best = PST_FORECAST_PERSISTENCE;
+        least = 1;
+    }
+    least *= BETTER_BELOW;
+    for (int model = 0; model < PST_FORECAST_MODEL_COUNT; model++) {
+        const double this = share(judge, (enum pst_forecast_model)model);
+
+        if (this < least) {
+            least = this;
+            judge->best = (enum pst_forecast_model)model;
+        }
     }
 }
 
-void pst_judge_forget(struct pst_judge *judge, enum pst_forecast_model model, uint64_t step)
+double pst_judge_factor(const struct pst_judge *judge)
 {
-    judge->tracks[model] = (struct pst_judge_track){.since = step, .count_min = judge->day};
-}
+    const struct pst_judge_cost *cost = &judge->tracks[judge->best].own;
 
-bool pst_judge_beats(const struct pst_judge *judge, enum pst_forecast_model model)
-{
-    return judge->tracks[model].beats;
+    return cost->count < judge->count_min ? 0 : factor(cost);
 }

@@ -6,9 +6,12 @@
  * until only 1 % of the steps are under-provisioned, times their mean. Persistence is asked about the
  * very same steps, so that a model that has spoken for an hour is not compared with another's week.
  *
- * A model beats persistence from 2 % below its cost on, until it no longer is below.
+ * The best is the one that costs least, by 2 % at least, until another is better by as much or it is no
+ * longer better than persistence. One: the larger of two good forecasts costs more than either. The
+ * season of an hour does not compete. What rises and falls within one is a burst, and those it must have
+ * foreseen.
  *
- * Guarantee: scoring a step is O(models), in a window of two days; weighing reads each ratio's
+ * Guarantee: scoring a step is O(models), in a window of four days; weighing reads each ratio's
  * histogram once. Factors are within 0.6 % and between 1/64 and 64.
  */
 #ifndef PST_CORE_FORECAST_JUDGE_H
@@ -29,17 +32,15 @@ struct pst_judge_cost {
 };
 
 struct pst_judge_track {
-    uint64_t since;     /* steps before it do not count any more */
-    uint32_t count_min; /* steps to be judged by */
     struct pst_judge_cost own;
     struct pst_judge_cost base; /* persistence's, of the same steps */
-    bool beats;
 };
 
 struct pst_judge {
-    uint32_t window; /* steps */
-    uint32_t span;   /* of the ring below: the window and what is still to come */
-    uint32_t day;    /* steps in one */
+    uint32_t window;    /* steps */
+    uint32_t span;      /* of the ring below: the window and what is still to come */
+    uint32_t count_min; /* steps to be judged by */
+    enum pst_forecast_model best;
     float *said[PST_FORECAST_MODEL_COUNT]; /* ring by the step that was meant; negative: nothing */
     struct pst_judge_track tracks[PST_FORECAST_MODEL_COUNT];
 };
@@ -52,11 +53,9 @@ void pst_judge_say(struct pst_judge *judge, enum pst_forecast_model model, uint6
                    double rate);
 /* The last step of the series against what was said of it. */
 void pst_judge_score(struct pst_judge *judge, const struct pst_series *series);
-/* Decides anew which models beat persistence. */
+/* Decides anew which model is best. */
 void pst_judge_weigh(struct pst_judge *judge);
-/* What was said of the steps before this one is forgotten; a day must pass before it is judged again. */
-void pst_judge_forget(struct pst_judge *judge, enum pst_forecast_model model, uint64_t step);
-
-bool pst_judge_beats(const struct pst_judge *judge, enum pst_forecast_model model);
+/* By so much its forecasts had to be raised; 0 while it has not been seen for long enough. */
+double pst_judge_factor(const struct pst_judge *judge);
 
 #endif

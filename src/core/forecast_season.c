@@ -89,10 +89,9 @@ static void decide(struct pst_season *season, const struct pst_series *series,
         missed(season, q);
 }
 
-bool pst_season_judge(struct pst_season *season, const struct pst_series *series,
+void pst_season_judge(struct pst_season *season, const struct pst_series *series,
                       const struct pst_bursts *bursts)
 {
-    const bool was_open = season->is_open;
     const uint64_t wait = season->tolerance + bursts->steps_min;
 
     for (uint32_t back = 1; back <= PST_SEASON_BACK; back++) {
@@ -107,7 +106,6 @@ bool pst_season_judge(struct pst_season *season, const struct pst_series *series
             decide(season, series, bursts, start, back);
         }
     }
-    return was_open && !season->is_open;
 }
 
 static uint32_t spread(const struct pst_season *season)
@@ -120,7 +118,10 @@ static uint32_t spread(const struct pst_season *season)
     return most;
 }
 
-/* Of a step a season ago, or of its neighbourhood if a burst touched that. */
+/*
+ * Of a step a season ago. Near a burst: while bursts follow the season, the largest of the
+ * neighbourhood; else nothing, for what is not said to come again is no reason to be ready for it.
+ */
 static double seen(const struct pst_season *season, const struct pst_series *series,
                    const struct pst_bursts *bursts, uint64_t step)
 {
@@ -128,6 +129,8 @@ static double seen(const struct pst_season *season, const struct pst_series *ser
     const uint64_t from = pst_sub_sat(step, late), to = step + early;
     double most = pst_series_at(series, step);
 
+    if (!season->is_open)
+        return pst_bursts_touching(bursts, step, step) == NULL ? most : PST_RATE_UNKNOWN;
     if (pst_bursts_touching(bursts, from, to) == NULL)
         return most;
     for (uint64_t near = from; near <= to; near++) {

@@ -39,8 +39,8 @@ struct pst_season {
 };
 
 void pst_season_init(struct pst_season *season, uint32_t period, pst_ns step);
-/* After each step was added to both. True: it has just been closed. */
-bool pst_season_judge(struct pst_season *season, const struct pst_series *series,
+/* After each step was added to both. */
+void pst_season_judge(struct pst_season *season, const struct pst_series *series,
                       const struct pst_bursts *bursts);
 /*
  * The rate of a step to come: the larger of the same step of the last two seasons; near their bursts

@@ -7,25 +7,120 @@
 #define STEPS_MIN   50  /* of half a series, to choose a factor by */
 #define HOPELESS    1e300
 
-/* A half of the series, and what one forecaster said of it. Negative: unknown, nothing. */
-struct half {
-    const double *actual;
-    const double *forecast;
+/* What came, and what was said of it: per step; negative: unknown, nothing. */
+struct played {
+    const double *rates;
     uint32_t count;
-    double *ratios; /* room for as many */
+    double *said[PST_SCORE_ROWS];
+    bool *is_scored;
+    double *ratios; /* room to sort in */
 };
 
-static bool is_scored(const struct half *half, uint32_t i)
+/* Some steps of it, and who is compared there. */
+struct half {
+    const struct played *played;
+    uint32_t from, to;
+    uint32_t steps; /* scored */
+    bool takes_part[PST_SCORE_ROWS];
+};
+
+static void played_done(struct played *p)
 {
-    return half->actual[i] >= 0 && half->forecast[i] >= 0;
+    free(p->said[0]);
+    free(p->is_scored);
+    free(p->ratios);
 }
 
-/* By so much the forecast must be raised. */
-static double ratio_at(const struct half *half, uint32_t i)
+static int played_init(struct played *p, const double *rates, uint32_t count)
 {
-    if (half->forecast[i] > 0)
-        return half->actual[i] / half->forecast[i];
-    return half->actual[i] > 0 ? HOPELESS : 0;
+    *p = (struct played){.rates = rates, .count = count};
+    p->said[0] = calloc((size_t)count * PST_SCORE_ROWS + 1, sizeof *p->said[0]);
+    p->is_scored = calloc((size_t)count + 1, sizeof *p->is_scored);
+    p->ratios = calloc((size_t)count + 1, sizeof *p->ratios);
+    if (p->said[0] == NULL || p->is_scored == NULL || p->ratios == NULL) {
+        played_done(p);
+        return PST_E_NOMEM;
+    }
+    for (uint32_t row = 1; row < PST_SCORE_ROWS; row++)
+        p->said[row] = p->said[0] + (size_t)count * row;
+    return PST_OK;
+}
+
+static double said_by(const struct pst_forecast *forecast, uint32_t row, uint32_t ahead)
+{
+    double rates[PST_FORECAST_AHEAD_MAX];
+
+    switch (row) {
+    case PST_SCORE_RAISED:
+        if (!(pst_forecast_margin(forecast) > 0))
+            return PST_SCORE_UNKNOWN;
+        return pst_forecast_margin(forecast) * said_by(forecast, PST_SCORE_JUDGED, ahead);
+    case PST_SCORE_JUDGED:
+        if (pst_forecast_path(forecast, ahead, rates))
+            return rates[ahead - 1];
+        return said_by(forecast, PST_FORECAST_PERSISTENCE, ahead);
+    default:
+        if (pst_forecast_says(forecast, (enum pst_forecast_model)row, ahead, rates))
+            return rates[ahead - 1];
+        return PST_SCORE_UNKNOWN;
+    }
+}
+
+/* What each row says of each step, `ahead` steps before it. */
+static int play(struct played *p, pst_ns step, uint32_t ahead)
+{
+    struct pst_forecast *forecast = NULL;
+    const int rc = pst_forecast_new(step, &forecast);
+
+    if (rc != PST_OK)
+        return rc;
+    pst_forecast_lead(forecast, ahead);
+    for (uint32_t row = 0; row < PST_SCORE_ROWS; row++)
+        for (uint32_t i = 0; i < ahead && i < p->count; i++)
+            p->said[row][i] = PST_SCORE_UNKNOWN;
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (p->rates[i] >= 0)
+            pst_forecast_add(forecast, p->rates[i]);
+        else
+            pst_forecast_gap(forecast);
+        for (uint32_t row = 0; row < PST_SCORE_ROWS && i + ahead < p->count; row++)
+            p->said[row][i + ahead] = said_by(forecast, row, ahead);
+    }
+    pst_forecast_free(forecast);
+    return PST_OK;
+}
+
+/* Who spoke of half of the known steps takes part; what all of those spoke of is scored. */
+static struct half compare(const struct played *p, uint32_t from, uint32_t to)
+{
+    struct half half = {.played = p, .from = from, .to = to};
+    uint32_t known = 0;
+
+    for (uint32_t i = from; i < to; i++)
+        known += p->rates[i] >= 0;
+    for (uint32_t row = 0; row < PST_SCORE_ROWS; row++) {
+        uint32_t spoke = 0;
+
+        for (uint32_t i = from; i < to; i++)
+            spoke += p->rates[i] >= 0 && p->said[row][i] >= 0;
+        half.takes_part[row] = spoke >= STEPS_MIN && spoke >= known - spoke;
+    }
+    for (uint32_t i = from; i < to; i++) {
+        p->is_scored[i] = p->rates[i] >= 0;
+        for (uint32_t row = 0; row < PST_SCORE_ROWS; row++)
+            if (half.takes_part[row] && p->said[row][i] < 0)
+                p->is_scored[i] = false;
+        half.steps += p->is_scored[i];
+    }
+    return half;
+}
+
+/* By so much the row's forecast of a step must be raised. */
+static double ratio_at(const struct played *p, uint32_t row, uint32_t i)
+{
+    if (p->said[row][i] > 0)
+        return p->rates[i] / p->said[row][i];
+    return p->rates[i] > 0 ? HOPELESS : 0;
 }
 
 /* Largest first. Source: Shell, "A high-speed sorting procedure"; gaps by Knuth. */
@@ -46,97 +141,46 @@ static void sort(double *values, uint32_t count)
         }
 }
 
-/* The least factor that leaves no more short than may be. Needs some steps and a usable factor. */
-static void fit(const struct half *half, struct pst_score_half *ret_fit)
-{
-    uint32_t steps = 0;
-
-    for (uint32_t i = 0; i < half->count; i++)
-        if (is_scored(half, i))
-            half->ratios[steps++] = ratio_at(half, i);
-    *ret_fit = (struct pst_score_half){.steps = steps};
-    if (steps < STEPS_MIN)
-        return;
-    sort(half->ratios, steps);
-    ret_fit->factor = half->ratios[steps / SHORT_PARTS];
-    ret_fit->has_factor = ret_fit->factor < HOPELESS;
-}
-
-/* What the forecasts take with a factor, in mean rates; false: nothing came at all. */
-static bool cost(const struct half *half, double factor, double *ret_capacity,
+/* What a row's forecasts take with a factor, in mean rates, and the share of steps then short. */
+static bool cost(const struct half *half, uint32_t row, double factor, double *ret_capacity,
                  double *ret_short_share)
 {
-    double forecast = 0, actual = 0;
-    uint32_t steps = 0, lacking = 0;
+    const struct played *p = half->played;
+    double said = 0, came = 0;
+    uint32_t lacking = 0;
 
-    for (uint32_t i = 0; i < half->count; i++) {
-        if (!is_scored(half, i))
+    for (uint32_t i = half->from; i < half->to; i++) {
+        if (!p->is_scored[i])
             continue;
-        steps++;
-        forecast += half->forecast[i];
-        actual += half->actual[i];
-        lacking += ratio_at(half, i) > factor;
+        said += p->said[row][i];
+        came += p->rates[i];
+        lacking += ratio_at(p, row, i) > factor;
     }
-    if (!(actual > 0))
+    if (!half->takes_part[row] || !(came > 0))
         return false;
-    *ret_capacity = factor * forecast / actual;
-    *ret_short_share = (double)lacking / steps;
+    *ret_capacity = factor * said / came;
+    *ret_short_share = (double)lacking / half->steps;
     return true;
 }
 
-static void score_row(const struct half *first, const struct half *second,
-                      struct pst_score_row *ret_row)
+/* The least factor that leaves no more short than may be, if there is one. */
+static void fit(const struct half *half, uint32_t row, struct pst_score_half *ret_fit)
 {
+    const struct played *p = half->played;
+    struct pst_score_half best = {0};
+    uint32_t steps = 0;
     double share;
 
-    *ret_row = (struct pst_score_row){0};
-    fit(first, &ret_row->first);
-    fit(second, &ret_row->second);
-    if (ret_row->first.has_factor)
-        ret_row->first.has_factor =
-            cost(first, ret_row->first.factor, &ret_row->first.capacity, &share);
-    if (ret_row->second.has_factor)
-        ret_row->second.has_factor =
-            cost(second, ret_row->second.factor, &ret_row->second.capacity, &share);
-    if (ret_row->first.has_factor && ret_row->second.steps >= STEPS_MIN)
-        ret_row->is_used =
-            cost(second, ret_row->first.factor, &ret_row->capacity, &ret_row->short_share);
-}
-
-static double said_by(const struct pst_forecast *forecast, uint32_t row, uint32_t ahead)
-{
-    double rates[PST_FORECAST_AHEAD_MAX];
-
-    if (row == PST_SCORE_JUDGED) {
-        if (pst_forecast_path(forecast, ahead, rates))
-            return rates[ahead - 1];
-        row = PST_FORECAST_PERSISTENCE;
+    for (uint32_t i = half->from; i < half->to; i++)
+        if (p->is_scored[i])
+            p->ratios[steps++] = ratio_at(p, row, i);
+    if (half->takes_part[row] && steps >= STEPS_MIN) {
+        sort(p->ratios, steps);
+        best.factor = p->ratios[steps / SHORT_PARTS];
+        best.exists =
+            best.factor < HOPELESS && cost(half, row, best.factor, &best.capacity, &share);
     }
-    if (!pst_forecast_says(forecast, (enum pst_forecast_model)row, ahead, rates))
-        return PST_SCORE_UNKNOWN;
-    return rates[ahead - 1];
-}
-
-/* What each row says of each step, `ahead` steps before it. */
-static int play(const double *rates, uint32_t count, pst_ns step, uint32_t ahead,
-                double *said[PST_SCORE_ROWS])
-{
-    struct pst_forecast *forecast = NULL;
-    const int rc = pst_forecast_new(step, &forecast);
-
-    if (rc != PST_OK)
-        return rc;
-    pst_forecast_lead(forecast, ahead);
-    for (uint32_t i = 0; i < count; i++) {
-        if (rates[i] >= 0)
-            pst_forecast_add(forecast, rates[i]);
-        else
-            pst_forecast_gap(forecast);
-        for (uint32_t row = 0; row < PST_SCORE_ROWS && i + ahead < count; row++)
-            said[row][i + ahead] = said_by(forecast, row, ahead);
-    }
-    pst_forecast_free(forecast);
-    return PST_OK;
+    *ret_fit = best;
 }
 
 static void choose(struct pst_score *score)
@@ -146,42 +190,45 @@ static void choose(struct pst_score *score)
         const struct pst_score_half *best = &score->rows[score->chosen].first;
         const struct pst_score_half *first = &score->rows[row].first;
 
-        if (first->has_factor && (!best->has_factor || first->capacity < best->capacity))
+        if (first->exists && (!best->exists || first->capacity < best->capacity))
             score->chosen = row;
     }
+}
+
+static void score_halves(const struct half *first, const struct half *second,
+                         struct pst_score *ret_score)
+{
+    *ret_score = (struct pst_score){.first_steps = first->steps, .second_steps = second->steps};
+    for (uint32_t row = 0; row < PST_SCORE_ROWS; row++) {
+        struct pst_score_row *r = &ret_score->rows[row];
+
+        fit(first, row, &r->first);
+        fit(second, row, &r->second);
+        r->is_used = r->first.exists && r->second.exists &&
+                     cost(second, row, r->first.factor, &r->capacity, &r->short_share);
+    }
+    choose(ret_score);
 }
 
 int pst_score_forecasts(const double *rates, uint32_t count, pst_ns step, uint32_t ahead,
                         struct pst_score *ret_score)
 {
-    const uint32_t middle = count / 2;
-    double *said[PST_SCORE_ROWS], *room;
-    struct pst_score score = {0};
+    struct played played;
     int rc;
 
     if (ahead < 1 || ahead > PST_FORECAST_AHEAD_MAX)
         return PST_E_INVALID;
-    room = calloc((size_t)count * (PST_SCORE_ROWS + 1) + 1, sizeof *room);
-    if (room == NULL)
-        return PST_E_NOMEM;
-    for (uint32_t row = 0; row < PST_SCORE_ROWS; row++) {
-        said[row] = room + (size_t)count * (row + 1);
-        for (uint32_t i = 0; i < count; i++)
-            said[row][i] = PST_SCORE_UNKNOWN;
-    }
-    rc = play(rates, count, step, ahead, said);
-    for (uint32_t row = 0; row < PST_SCORE_ROWS && rc == PST_OK; row++) {
-        const struct half first = {rates, said[row], middle, room};
-        const struct half second = {rates + middle, said[row] + middle, count - middle, room};
+    rc = played_init(&played, rates, count);
+    if (rc != PST_OK)
+        return rc;
+    rc = play(&played, step, ahead);
+    if (rc == PST_OK) {
+        const struct half first = compare(&played, 0, count / 2);
+        const struct half second = compare(&played, count / 2, count);
 
-        score_row(&first, &second, &score.rows[row]);
+        score_halves(&first, &second, ret_score);
     }
-    for (uint32_t i = 0; i < count; i++)
-        score.known += rates[i] >= 0;
-    choose(&score);
-    free(room);
-    if (rc == PST_OK)
-        *ret_score = score;
+    played_done(&played);
     return rc;
 }
 
@@ -189,5 +236,7 @@ const char *pst_score_name(uint32_t row)
 {
     if (row == PST_SCORE_JUDGED)
         return "judged";
+    if (row == PST_SCORE_RAISED)
+        return "judged, raised";
     return pst_forecast_model_name((enum pst_forecast_model)row);
 }
