@@ -177,6 +177,8 @@ bool pst_scenario_is_file(const char *path)
 
 void pst_scenario_document(FILE *out)
 {
+    fputs("<!-- Written by `penstock docs scenarios`, from here to the end. -->\n\n# Reference\n",
+          out);
     pst_document_section(&pst_schema_scenario, out);
     pst_scenario_document_metrics(out);
 }
