@@ -202,6 +202,11 @@ static void announce(struct pst_fleet *fleet, struct pst_replica *replica,
                      const struct pst_gate_event *event)
 {
     uint16_t pool = event->u.replica.pool;
+    pst_ns started_at = replica->started_at;
+    bool starts_on =
+        (replica->state == PST_REPLICA_STARTING || replica->state == PST_REPLICA_LOADING) &&
+        replica->pool == pool && event->u.replica.state == PST_REPLICA_LOADING &&
+        event->u.replica.cause != PST_CAUSE_CRASH;
 
     PST_ASSERT(pool < fleet->pools_count);
     if (replica->state != PST_REPLICA_GONE && replica->pool != pool) {
@@ -223,6 +228,10 @@ static void announce(struct pst_fleet *fleet, struct pst_replica *replica,
     if (event->u.replica.cause == PST_CAUSE_CRASH)
         pst_slots_caution(&replica->slots, fleet->taken);
     pst_lifecycle_begin(fleet, replica, event->u.replica.state);
+    if (starts_on) { /* its process listens now: its start began before */
+        replica->started_at = started_at;
+        replica->start_seen = true;
+    }
     pst_fleet_settle(fleet, replica);
 }
 

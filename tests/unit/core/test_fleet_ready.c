@@ -341,6 +341,25 @@ static void starts_are_measured(void **state)
     world_end(&w);
 }
 
+/* Created, listening later and then at once ready: the start is as long as the driver says. */
+static void a_start_told_in_steps_is_one_start(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_start(&w);
+    world_replica(&w, 0, PST_REPLICA_STARTING, PST_CAUSE_CONFIG);
+    world_live(&w, 100 * PST_S, 1, PST_PROBE_LOADING, PST_PROBE_OK);
+    world_replica(&w, 0, LOADING, PST_CAUSE_CONFIG);
+    world_live(&w, 0, 1, PST_PROBE_OK, PST_PROBE_OK);
+    assert_int_equal(w.state[0], READY);
+    world_replica(&w, 1, PST_REPLICA_STARTING, PST_CAUSE_CONFIG);
+    assert_true(world_capacity(&w).starting_ready_at >= w.now + 98 * PST_S);
+    assert_true(world_capacity(&w).starting_ready_at <= w.now + 104 * PST_S);
+    world_end(&w);
+}
+
 static void the_least_source_counts(void **state)
 {
     struct pst_gate_event event = {.kind = PST_EVENT_SLOTS};
@@ -384,6 +403,7 @@ int main(void)
         cmocka_unit_test(old_answers_are_no_news),
         cmocka_unit_test(draining_runs_no_model_probe),
         cmocka_unit_test(starts_are_measured),
+        cmocka_unit_test(a_start_told_in_steps_is_one_start),
         cmocka_unit_test(the_least_source_counts),
     };
 
