@@ -4,7 +4,8 @@
 
 #include "core/num.h"
 
-#define INFINITE __builtin_inf()
+#define INFINITE       __builtin_inf()
+#define HALF_LN_TWO_PI 0.918938533204672741780329736406
 
 struct reader {
     const char *at, *end;
@@ -18,7 +19,7 @@ static const struct {
 } names[] = {
     {"const", PST_LAW_CONST},   {"uniform", PST_LAW_UNIFORM}, {"exp", PST_LAW_EXP},
     {"poisson", PST_LAW_EXP},   {"gamma", PST_LAW_GAMMA},     {"lognormal", PST_LAW_LOGNORMAL},
-    {"pareto", PST_LAW_PARETO}, {"tokens", PST_LAW_TOKENS},
+    {"pareto", PST_LAW_PARETO}, {"tokens", PST_LAW_TOKENS},   {"weibull", PST_LAW_WEIBULL},
 };
 
 static const struct {
@@ -122,6 +123,11 @@ static bool read_parameters(struct reader *r, struct pst_law *law)
             return false;
         r->why = "the coefficient of variation must be above 0 and at most 100";
         return law->shape > 0.0 && law->shape <= 100.0;
+    case PST_LAW_WEIBULL:
+        if (!read_two(r, false, &law->shape, &law->mean))
+            return false;
+        r->why = "the shape must be from 0.1 to 100";
+        return law->shape >= 0.1 && law->shape <= 100.0;
     case PST_LAW_PARETO:
         if (!read_two(r, false, &law->shape, &law->mean))
             return false;
@@ -145,7 +151,7 @@ static bool read_kind(struct reader *r, struct pst_law *law)
         law->kind = PST_LAW_CONST;
         return true;
     }
-    r->why = "not a law: const, uniform, exp, gamma, lognormal, pareto or tokens";
+    r->why = "not a law: const, uniform, exp, gamma, weibull, lognormal, pareto or tokens";
     if (colon == NULL)
         return false;
     for (size_t i = 0; i < PST_COUNT_OF(names); i++) {
@@ -224,6 +230,23 @@ static double draw_gamma(double shape, struct pst_prng *prng)
     }
 }
 
+/* The logarithm of the gamma function, for x >= 1: by its series, far enough from 0. */
+static double ln_gamma(double x)
+{
+    double below = 1.0; /* the factors by which x was raised */
+
+    for (; x < 10.0; x += 1.0)
+        below *= x;
+    return (x - 0.5) * pst_ln(x) - x + HALF_LN_TWO_PI + 1.0 / (12.0 * x) -
+           1.0 / (360.0 * x * x * x) + 1.0 / (1260.0 * x * x * x * x * x) - pst_ln(below);
+}
+
+/* What the mean is of a Weibull law with scale 1; its n-th moment takes n / shape. */
+static double weibull_moment(double n, double shape)
+{
+    return pst_exp(ln_gamma(1.0 + n / shape));
+}
+
 static double draw_lognormal(double mean, double cv, struct pst_prng *prng)
 {
     double variance = pst_ln(1.0 + cv * cv); /* of the logarithm */
@@ -245,6 +268,9 @@ static double draw(const struct pst_law *law, struct pst_prng *prng, double prom
     case PST_LAW_GAMMA:
         shape = 1.0 / (law->shape * law->shape);
         return law->mean / shape * draw_gamma(shape, prng);
+    case PST_LAW_WEIBULL:
+        return law->mean / weibull_moment(1.0, law->shape) *
+               pst_pow(-pst_ln(unit_above_zero(prng)), 1.0 / law->shape);
     case PST_LAW_LOGNORMAL:
         return draw_lognormal(law->mean, law->shape, prng);
     case PST_LAW_PARETO:
@@ -273,6 +299,8 @@ double pst_law_mean(const struct pst_law *law)
 
 double pst_law_cv(const struct pst_law *law)
 {
+    double mean;
+
     switch (law->kind) {
     case PST_LAW_CONST:
     case PST_LAW_TOKENS:
@@ -284,6 +312,9 @@ double pst_law_cv(const struct pst_law *law)
     case PST_LAW_GAMMA:
     case PST_LAW_LOGNORMAL:
         return law->shape;
+    case PST_LAW_WEIBULL:
+        mean = weibull_moment(1.0, law->shape);
+        return pst_sqrt(weibull_moment(2.0, law->shape) / (mean * mean) - 1.0);
     case PST_LAW_PARETO:
         return law->shape > 2.0 ? 1.0 / pst_sqrt(law->shape * (law->shape - 2.0)) : INFINITE;
     case PST_LAW_KIND_COUNT:

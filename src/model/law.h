@@ -9,6 +9,7 @@
  *   uniform:10:20          evenly between the two
  *   exp:100ms              exponential; gaps of a Poisson stream
  *   gamma:2:100ms          by coefficient of variation, mean; > 1 is burstier than Poisson
+ *   weibull:0.7:100ms      by shape k, mean; k < 1 is burstier than Poisson, k = 1 is Poisson
  *   lognormal:1.5:100ms    by coefficient of variation, mean
  *   pareto:2.5:100ms       by tail exponent alpha > 1, mean; its variance is infinite for alpha <= 2
  *   tokens:20ms:50us:8ms   linear: base, per prompt token, per output token
@@ -32,6 +33,7 @@ enum pst_law_kind {
     PST_LAW_UNIFORM,
     PST_LAW_EXP,
     PST_LAW_GAMMA,
+    PST_LAW_WEIBULL,
     PST_LAW_LOGNORMAL,
     PST_LAW_PARETO,
     PST_LAW_TOKENS,
@@ -44,7 +46,7 @@ struct pst_law {
     enum pst_law_kind kind;
     double mean; /* ns or a count; TOKENS: the base; UNIFORM: the middle */
     double
-        shape; /* GAMMA, LOGNORMAL: coefficient of variation; PARETO: alpha; UNIFORM: half width */
+        shape; /* GAMMA, LOGNORMAL: coefficient of variation; PARETO: alpha; WEIBULL: k; UNIFORM: half width */
     double per_prompt; /* TOKENS: ns per prompt token … */
     double per_output; /* … and per output token */
 };
