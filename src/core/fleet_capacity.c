@@ -94,6 +94,7 @@ void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica)
               .places = replica->places,
               .starting = starting ? pst_slots_base(&replica->slots, fleet->now) : 0,
           });
+    pst_ladder_settle(fleet, replica);
     if (recount_start)
         pst_fleet_estimate_start(fleet, pool);
 

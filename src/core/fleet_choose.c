@@ -14,12 +14,6 @@
 #define BOUND_NUMERATOR   5
 #define BOUND_DENOMINATOR 4
 
-struct candidate {
-    const struct pst_replica *replica;
-    uint64_t work; /* outstanding, weighed */
-    uint32_t limit;
-};
-
 /* With one limit behind caution or slow start, many sequences wait for the replica to be empty. */
 static bool has_room(const struct pst_replica *replica, const struct pst_fleet_ticket *ticket)
 {
@@ -38,23 +32,6 @@ static bool has_accomplice(const struct pst_replica *replica, const struct pst_f
     return ticket->crashes > 0 && replica->suspects > 0;
 }
 
-static bool is_better(const struct candidate *a, const struct candidate *b)
-{
-    uint64_t left, right;
-
-    if (b->replica == NULL)
-        return true;
-    left = pst_mul_sat(a->work, b->limit);
-    right = pst_mul_sat(b->work, a->limit);
-    if (left != right)
-        return left < right;
-    left = (uint64_t)a->replica->places * b->limit;
-    right = (uint64_t)b->replica->places * a->limit;
-    if (left != right)
-        return left < right;
-    return a->replica->last_taken < b->replica->last_taken;
-}
-
 /* In flight with this ticket, per slot, at most 1.25 x the pool's mean, rounded up. */
 static bool is_within_bound(const struct pst_fleet_pool *pool, const struct pst_replica *replica,
                             const struct pst_fleet_ticket *ticket)
@@ -71,25 +48,20 @@ static uint64_t rank_of(uint64_t affinity, uint16_t replica)
     return pst_mix64(affinity ^ pst_mix64(UINT64_C(0x9e3779b97f4a7c15) * (replica + 1u)));
 }
 
-bool pst_fleet_choose(const struct pst_fleet *fleet, uint16_t pool_index,
-                      const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica)
+/* Among all of them: what is asked for is more than a free place. */
+static bool choose_picky(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool,
+                         const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica)
 {
-    const struct pst_fleet_pool *pool = &fleet->pools[pool_index];
     bool sticky = pool->config.affinity && ticket->affinity != 0;
     const struct pst_replica *last = NULL; /* where it failed, if nothing else is left */
     const struct pst_replica *kept = NULL; /* by affinity */
-    struct candidate best = {0};
+    const struct pst_rung *best = NULL;
     uint64_t kept_rank = 0;
     bool elsewhere = false;
 
-    if (pool->capacity.free == 0)
-        return false;
-    if (ticket->held_until > now && !ticket->same_again)
-        return false;
-
     for (uint32_t i = 0; i < pool->count; i++) {
         const struct pst_replica *replica = &fleet->replicas[pool->members[i]];
-        struct candidate one = {.replica = replica, .limit = replica->counted.limit};
+        const struct pst_rung *rung;
 
         if (replica->counted.state != PST_REPLICA_READY)
             continue;
@@ -98,20 +70,21 @@ bool pst_fleet_choose(const struct pst_fleet *fleet, uint16_t pool_index,
                 last = replica;
             continue;
         }
-        if (one.limit > 0)
+        if (replica->counted.limit > 0)
             elsewhere = true;
         if (!has_room(replica, ticket) || has_accomplice(replica, ticket))
             continue;
 
-        one.work =
-            pst_mul_sat(replica->work, pst_progress_weight(&replica->progress, replica->begun,
-                                                           pool->config.stall, now));
-        if (is_better(&one, &best))
-            best = one;
-        if (sticky && is_within_bound(pool, replica, ticket) &&
-            (kept == NULL || rank_of(ticket->affinity, replica->id) > kept_rank)) {
+        rung = &pool->ladder[replica->rung_at];
+        if (best == NULL || pst_rung_is_before(rung, best))
+            best = rung;
+        if (sticky && is_within_bound(pool, replica, ticket)) {
+            uint64_t rank = rank_of(ticket->affinity, replica->id);
+
+            if (kept != NULL && rank <= kept_rank)
+                continue;
             kept = replica;
-            kept_rank = rank_of(ticket->affinity, replica->id);
+            kept_rank = rank;
         }
     }
 
@@ -121,11 +94,35 @@ bool pst_fleet_choose(const struct pst_fleet *fleet, uint16_t pool_index,
         return false;
     else if (kept != NULL)
         *ret_replica = kept->id;
-    else if (best.replica != NULL)
-        *ret_replica = best.replica->id;
+    else if (best != NULL)
+        *ret_replica = best->replica;
     else if (!elsewhere && last != NULL)
         *ret_replica = last->id;
     else
         return false;
+    return true;
+}
+
+/* Any free place is good, and one is enough. */
+static bool is_plain(const struct pst_fleet_pool *pool, const struct pst_fleet_ticket *ticket,
+                     pst_ns now)
+{
+    return ticket->sequences == 1 && !pst_fleet_is_picky(ticket, now) &&
+           !(pool->config.affinity && ticket->affinity != 0);
+}
+
+bool pst_fleet_choose(struct pst_fleet *fleet, uint16_t pool_index,
+                      const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica)
+{
+    struct pst_fleet_pool *pool = &fleet->pools[pool_index];
+
+    if (pool->ladder_count == 0)
+        return false;
+    if (ticket->held_until > now && !ticket->same_again)
+        return false;
+    pst_ladder_weigh(fleet, pool, now);
+    if (!is_plain(pool, ticket, now))
+        return choose_picky(fleet, pool, ticket, now, ret_replica);
+    *ret_replica = pool->ladder[0].replica;
     return true;
 }

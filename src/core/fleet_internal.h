@@ -8,6 +8,7 @@
  *   suspect.c         was it a crash, and whose fault may it be
  *   fleet_places.c    who is in flight where, and places of closed attempts that the engine still holds
  *   fleet_capacity.c  sums per pool, kept right by one function: settle
+ *   fleet_ladder.c    the replicas of a pool in the order in which they would be chosen
  *   fleet_choose.c    which replica a ticket goes to
  *   fleet_poll.c      what the gate is told to do
  * and the leaves that know no fleet: slots, probe, progress, retry.
@@ -72,6 +73,16 @@ struct pst_counted {
     uint32_t starting;
 };
 
+/* What a plain ticket chooses by. */
+struct pst_rung {
+    uint64_t work;       /* outstanding, more where there is no progress */
+    uint64_t last_taken; /* the fleet's number of its newest place */
+    uint64_t joined;
+    uint32_t limit;
+    uint32_t places;
+    uint16_t replica;
+};
+
 struct pst_replica {
     uint16_t id;
     uint16_t pool;
@@ -107,6 +118,8 @@ struct pst_replica {
     pst_ns due; /* when time alone changes it */
 
     struct pst_counted counted; /* what pst_fleet_settle last added to the pool's sums */
+    uint32_t rung_at;           /* on its pool's ladder; PST_FLEET_NONE: it has no free place */
+    uint64_t joined;            /* grows with each joining of a pool */
 
     /* What the gate is to be told; see fleet_poll.c. */
     bool queued; /* in the list of those with orders */
@@ -128,6 +141,9 @@ struct pst_fleet_pool {
     struct pst_hist starts; /* loading to ready, ns */
     uint32_t count;
     uint16_t members[PST_REPLICAS_MAX];
+    struct pst_rung ladder[PST_REPLICAS_MAX]; /* of those with a free place; the first is best */
+    uint32_t ladder_count;
+    pst_ns weighed_until; /* not after the first change by time of a rung's work */
 };
 
 struct pst_fleet {
@@ -135,6 +151,7 @@ struct pst_fleet {
     pst_ns due;       /* not after the first thing that time alone changes */
     uint64_t taken;   /* places given so far */
     uint64_t serials; /* tickets admitted so far */
+    uint64_t joins;   /* replicas that joined a pool so far */
     uint32_t tickets_max;
     uint32_t replicas_max;
     uint32_t pools_count;
@@ -179,6 +196,12 @@ void pst_lifecycle_time(struct pst_fleet *fleet, struct pst_replica *replica);
 /* fleet_capacity.c */
 void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica);
 void pst_fleet_estimate_start(struct pst_fleet *fleet, struct pst_fleet_pool *pool);
+
+/* fleet_ladder.c: settle does it; and before the ladder is read, its work must be weighed for now. */
+void pst_ladder_settle(struct pst_fleet *fleet, struct pst_replica *replica);
+void pst_ladder_weigh(struct pst_fleet *fleet, struct pst_fleet_pool *pool, pst_ns now);
+bool pst_rung_is_before(const struct pst_rung *a, const struct pst_rung *b);
+void pst_ladder_verify(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool);
 
 /* fleet_places.c */
 void pst_places_take(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t index,

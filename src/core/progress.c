@@ -38,12 +38,6 @@ void pst_progress_left(struct pst_progress *progress, uint32_t begun)
         progress->streamed = false;
 }
 
-/* Some stream is open that could have been heard. */
-static bool is_audible(const struct pst_progress *progress, uint32_t begun)
-{
-    return progress->streamed && begun > progress->held;
-}
-
 bool pst_progress_silent(const struct pst_progress *progress, pst_ns stall, pst_ns now)
 {
     return pst_sub_sat(now, progress->heard_at) >= stall;
@@ -52,40 +46,25 @@ bool pst_progress_silent(const struct pst_progress *progress, pst_ns stall, pst_
 bool pst_progress_stalled(const struct pst_progress *progress, uint32_t begun, pst_ns stall,
                           pst_ns now)
 {
-    return is_audible(progress, begun) && pst_progress_silent(progress, stall, now);
-}
-
-static pst_ns silent_since(const struct pst_progress *progress)
-{
-    return pst_max_u64(progress->heard_at, progress->asked_at);
+    return pst_progress_audible(progress, begun) && pst_progress_silent(progress, stall, now);
 }
 
 bool pst_progress_asks(struct pst_progress *progress, uint32_t attempts, pst_ns stall, pst_ns now)
 {
-    if (attempts == 0 || pst_sub_sat(now, silent_since(progress)) < stall)
+    if (attempts == 0 || pst_sub_sat(now, pst_progress_silent_since(progress)) < stall)
         return false;
     progress->asked_at = now;
     return true;
 }
 
-pst_ns pst_progress_deadline(const struct pst_progress *progress, uint32_t attempts, uint32_t begun,
-                             pst_ns stall)
+uint32_t pst_progress_silence_weight(const struct pst_progress *progress, pst_ns stall, pst_ns now,
+                                     pst_ns *ret_until)
 {
-    pst_ns due = PST_NEVER;
+    uint64_t steps = pst_min_u64(
+        pst_muldiv(pst_sub_sat(now, progress->heard_at), WEIGHT_STEPS, stall), WEIGHT_STEPS);
 
-    if (attempts > 0)
-        due = pst_add_sat(silent_since(progress), stall);
-    if (is_audible(progress, begun))
-        due = pst_min_u64(due, pst_add_sat(progress->heard_at, stall));
-    return due;
-}
-
-uint32_t pst_progress_weight(const struct pst_progress *progress, uint32_t begun, pst_ns stall,
-                             pst_ns now)
-{
-    if (!is_audible(progress, begun))
-        return 1;
-    return 1 +
-           (uint32_t)pst_min_u64(
-               pst_muldiv(pst_sub_sat(now, progress->heard_at), WEIGHT_STEPS, stall), WEIGHT_STEPS);
+    *ret_until = PST_NEVER;
+    if (steps < WEIGHT_STEPS) /* rounded down: it is looked at too early rather than too late */
+        *ret_until = pst_add_sat(progress->heard_at, pst_muldiv(stall, steps + 1, WEIGHT_STEPS));
+    return 1 + (uint32_t)steps;
 }

@@ -11,6 +11,7 @@
 #define PST_CORE_PROGRESS_H
 
 #include "core/gate.h"
+#include "core/num.h"
 
 /* Events are told in batches: what was heard may be so much older than it seems. */
 #define PST_PROGRESS_PERIOD (100 * PST_MS)
@@ -22,6 +23,30 @@ struct pst_progress {
     uint32_t held;       /* begun attempts that a slow client holds back */
     uint32_t unanswered; /* streams in a row that reached their time limit without any byte */
 };
+
+/* Some stream is open that could have been heard. */
+static inline bool pst_progress_audible(const struct pst_progress *progress, uint32_t begun)
+{
+    return progress->streamed && begun > progress->held;
+}
+
+static inline pst_ns pst_progress_silent_since(const struct pst_progress *progress)
+{
+    return pst_max_u64(progress->heard_at, progress->asked_at);
+}
+
+/* When time alone next says something of it. */
+static inline pst_ns pst_progress_deadline(const struct pst_progress *progress, uint32_t attempts,
+                                           uint32_t begun, pst_ns stall)
+{
+    pst_ns due = PST_NEVER;
+
+    if (attempts > 0)
+        due = pst_add_sat(pst_progress_silent_since(progress), stall);
+    if (pst_progress_audible(progress, begun))
+        due = pst_min_u64(due, pst_add_sat(progress->heard_at, stall));
+    return due;
+}
 
 /* The replica was idle and gets work. */
 void pst_progress_begin(struct pst_progress *progress, pst_ns now);
@@ -40,11 +65,19 @@ bool pst_progress_stalled(const struct pst_progress *progress, uint32_t begun, p
 bool pst_progress_silent(const struct pst_progress *progress, pst_ns stall, pst_ns now);
 /* True once per `stall` of silence with @attempts in flight: ask how it is. */
 bool pst_progress_asks(struct pst_progress *progress, uint32_t attempts, pst_ns stall, pst_ns now);
-pst_ns pst_progress_deadline(const struct pst_progress *progress, uint32_t attempts, uint32_t begun,
-                             pst_ns stall);
 
-/* Weight of its work in the choice, 1 when it progresses, growing to 9 at a stall. */
-uint32_t pst_progress_weight(const struct pst_progress *progress, uint32_t begun, pst_ns stall,
-                             pst_ns now);
+/* Weight of its work in the choice if it is audible, growing to 9 at a stall; and until when. */
+uint32_t pst_progress_silence_weight(const struct pst_progress *progress, pst_ns stall, pst_ns now,
+                                     pst_ns *ret_until);
+
+/* The same of any: 1 when it progresses. */
+static inline uint32_t pst_progress_weight(const struct pst_progress *progress, uint32_t begun,
+                                           pst_ns stall, pst_ns now, pst_ns *ret_until)
+{
+    if (pst_progress_audible(progress, begun))
+        return pst_progress_silence_weight(progress, stall, now, ret_until);
+    *ret_until = PST_NEVER;
+    return 1;
+}
 
 #endif
