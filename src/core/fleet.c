@@ -35,6 +35,7 @@ int pst_fleet_new(const struct pst_gate_config *config, struct pst_fleet **ret_f
         fleet->replicas[i].id = i;
         fleet->replicas[i].first = PST_FLEET_NONE;
         fleet->replicas[i].due = PST_NEVER;
+        fleet->replicas[i].rung_at = PST_FLEET_NONE;
         pst_slots_init(&fleet->replicas[i].slots, 0);
         pst_probes_stop(&fleet->replicas[i].probes);
     }
@@ -78,8 +79,10 @@ int pst_fleet_reconfigure(struct pst_fleet *fleet, const struct pst_gate_config 
     }
 
     for (uint32_t i = 0; i < config->pools_count; i++) {
-        if (i >= fleet->pools_count)
+        if (i >= fleet->pools_count) {
             fleet->pools[i].capacity.starting_ready_at = PST_NEVER;
+            fleet->pools[i].weighed_until = PST_NEVER;
+        }
         fleet->pools[i].config = config->pools[i];
     }
     fleet->pools_count = config->pools_count;
@@ -194,6 +197,7 @@ static void join(struct pst_fleet *fleet, struct pst_replica *replica, uint16_t 
     replica->dispatched = 0;
     replica->failures = 0;
     replica->last_taken = 0;
+    replica->joined = ++fleet->joins;
     pool->members[pool->count++] = replica->id;
 }
 
@@ -396,5 +400,6 @@ void pst_fleet_verify(const struct pst_fleet *fleet)
         PST_ASSERT(sum.known == pool->capacity.known && sum.ready == pool->capacity.ready);
         PST_ASSERT(sum.slots == pool->capacity.slots && sum.free == pool->capacity.free);
         PST_ASSERT(sum.inflight == pool->capacity.inflight);
+        pst_ladder_verify(fleet, pool);
     }
 }
