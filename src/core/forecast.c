@@ -158,7 +158,8 @@ static void add(struct pst_forecast *f, double rate)
     pst_bursts_add(&f->bursts, step, rate);
     for (int i = 0; i < SEASONS; i++)
         pst_season_judge(&f->seasons[i], &f->series, &f->bursts);
-    pst_ar_add(&f->ar, &f->series);
+    if (!f->bursts.is_running) /* a burst has its own causes: it would only teach a wrong mean */
+        pst_ar_add(&f->ar, &f->series);
     if (step % f->weigh_every == 0) {
         pst_ar_solve(&f->ar);
         pst_judge_weigh(&f->judge);
@@ -199,15 +200,29 @@ bool pst_forecast_is_open(const struct pst_forecast *forecast, enum pst_forecast
     return forecast->judge.best == model;
 }
 
+/* Its bursts have let it speak, and not what it says of the calm: there the level is as good. */
+static void keep_to_bursts(const struct pst_forecast *f, const struct pst_season *season,
+                           uint32_t steps, double *rates)
+{
+    for (uint32_t h = 0; h < steps; h++)
+        if (!pst_season_says_burst(season, &f->series, &f->bursts, f->series.count + h))
+            rates[h] = f->bursts.level;
+}
+
 bool pst_forecast_path(const struct pst_forecast *forecast, uint32_t steps, double *ret_rates)
 {
     double rates[PST_FORECAST_AHEAD_MAX];
     bool speaks = false;
 
-    for (int model = PST_FORECAST_PERSISTENCE + 1; model < PST_FORECAST_MODEL_COUNT; model++) {
+    for (int i = PST_FORECAST_PERSISTENCE + 1; i < PST_FORECAST_MODEL_COUNT; i++) {
+        const enum pst_forecast_model model = (enum pst_forecast_model)i;
+        const struct pst_season *season = season_of(forecast, model);
+
         if (!pst_forecast_is_open(forecast, model) ||
             !pst_forecast_says(forecast, model, steps, rates))
             continue;
+        if (season != NULL && forecast->judge.best != model)
+            keep_to_bursts(forecast, season, steps, rates);
         for (uint32_t h = 0; h < steps; h++)
             if (!speaks || rates[h] > ret_rates[h])
                 ret_rates[h] = rates[h];

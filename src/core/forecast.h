@@ -8,7 +8,7 @@
  *   hour maximum  the largest of the last hour
  *   season        what came one season ago (1 h, 24 h, 168 h), the larger of the last two where there
  *                 are two; its bursts spread over the steps by which they have come earlier or later
- *   ar            autoregression on the last six steps, by normal equations, solved once a minute
+ *   ar            autoregression on the last six steps, learnt outside of bursts
  *
  * The judge: a forecast that is too low means work that waits, one that is too high means replicas that
  * idle. A model's cost is the capacity that its forecast, raised until only 1 % of the steps are
@@ -64,7 +64,10 @@ bool pst_forecast_says(const struct pst_forecast *forecast, enum pst_forecast_mo
                        uint32_t steps, double *ret_rates);
 /* May it speak now? */
 bool pst_forecast_is_open(const struct pst_forecast *forecast, enum pst_forecast_model model);
-/* The largest of what the models that may speak (other than persistence) say; false: none may. */
+/*
+ * The largest of what the models that may speak (other than persistence) say; false: none may. Of a season
+ * that is open by its bursts alone only they count: of the steps between it says the level of the calm.
+ */
 bool pst_forecast_path(const struct pst_forecast *forecast, uint32_t steps, double *ret_rates);
 /*
  * By what factor the judge had to raise the best model (persistence, if none beats it) over the last days

@@ -108,6 +108,7 @@ void pst_season_judge(struct pst_season *season, const struct pst_series *series
     }
 }
 
+/* By how many steps the last ones were off, at most. */
 static uint32_t spread(const struct pst_season *season)
 {
     uint32_t most = 0;
@@ -118,22 +119,41 @@ static uint32_t spread(const struct pst_season *season)
     return most;
 }
 
+/* The steps of the past that may come at this one: a burst may be late, and early by one step more. */
+struct reach {
+    uint64_t from, to;
+};
+
+static struct reach reach_of(const struct pst_season *season, uint64_t step)
+{
+    const uint32_t late = spread(season), early = late + 1;
+
+    return (struct reach){pst_sub_sat(step, late), step + early};
+}
+
+/* The latest season, back from a step to come, that is over. */
+static uint64_t seasons_back(const struct pst_season *season, const struct pst_series *series,
+                             uint64_t step)
+{
+    PST_ASSERT(series->count > 0 && step >= series->count);
+    return (step - series->count) / season->period + 1;
+}
+
 /*
- * Of a step a season ago. Near a burst: while bursts follow the season, the largest of the
- * neighbourhood; else nothing, for what is not said to come again is no reason to be ready for it.
+ * Of a step of the past. Near a burst: while bursts follow the season, the largest of what it may stand
+ * for; else nothing, for what is not said to come again is no reason to be ready for it.
  */
 static double seen(const struct pst_season *season, const struct pst_series *series,
                    const struct pst_bursts *bursts, uint64_t step)
 {
-    const uint32_t late = spread(season), early = late + 1;
-    const uint64_t from = pst_sub_sat(step, late), to = step + early;
+    const struct reach reach = reach_of(season, step);
     double most = pst_series_at(series, step);
 
     if (!season->is_open)
         return pst_bursts_touching(bursts, step, step) == NULL ? most : PST_RATE_UNKNOWN;
-    if (pst_bursts_touching(bursts, from, to) == NULL)
+    if (pst_bursts_touching(bursts, reach.from, reach.to) == NULL)
         return most;
-    for (uint64_t near = from; near <= to; near++) {
+    for (uint64_t near = reach.from; near <= reach.to; near++) {
         const double rate = pst_series_at(series, near);
 
         most = rate > most ? rate : most;
@@ -144,17 +164,30 @@ static double seen(const struct pst_season *season, const struct pst_series *ser
 double pst_season_at(const struct pst_season *season, const struct pst_series *series,
                      const struct pst_bursts *bursts, uint64_t step)
 {
-    const uint64_t ahead = step - (series->count - 1);
-    uint64_t back = (ahead + season->period - 1) / season->period;
+    const uint64_t back = seasons_back(season, series, step);
     double most = PST_RATE_UNKNOWN;
 
-    PST_ASSERT(series->count > 0 && step >= series->count);
-    for (uint32_t i = 0; i < PST_SEASON_BACK; i++, back++) {
-        const uint64_t ago = back * season->period;
-        const double rate =
-            ago <= step ? seen(season, series, bursts, step - ago) : PST_RATE_UNKNOWN;
+    for (uint64_t ago = back; ago < back + PST_SEASON_BACK; ago++) {
+        double rate;
 
+        if (ago * season->period > step)
+            break;
+        rate = seen(season, series, bursts, step - ago * season->period);
         most = rate > most ? rate : most;
     }
     return most;
+}
+
+bool pst_season_says_burst(const struct pst_season *season, const struct pst_series *series,
+                           const struct pst_bursts *bursts, uint64_t step)
+{
+    const uint64_t back = seasons_back(season, series, step);
+
+    for (uint64_t ago = back; ago < back + PST_SEASON_BACK && ago * season->period <= step; ago++) {
+        const struct reach reach = reach_of(season, step - ago * season->period);
+
+        if (pst_bursts_touching(bursts, reach.from, reach.to) != NULL)
+            return season->is_open;
+    }
+    return false;
 }

@@ -49,5 +49,8 @@ void pst_season_judge(struct pst_season *season, const struct pst_series *series
  */
 double pst_season_at(const struct pst_season *season, const struct pst_series *series,
                      const struct pst_bursts *bursts, uint64_t step);
+/* Does it say that a burst may be on in this step to come? */
+bool pst_season_says_burst(const struct pst_season *season, const struct pst_series *series,
+                           const struct pst_bursts *bursts, uint64_t step);
 
 #endif
