@@ -237,5 +237,6 @@ void pst_act(struct pst_scaler *scaler, uint16_t pool)
     while (census.ready >= seat->desired &&
            (r = youngest_starting(scaler, pool, true)) != PST_SCALER_NOBODY)
         say_and_enter(scaler, r, PST_SCALER_CANCEL, PST_LIFE_CANCELLED);
+    pst_life_remove_drained(scaler, pool);
     pst_warmpool_keep(scaler, pool);
 }

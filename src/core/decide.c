@@ -60,8 +60,7 @@ static uint32_t standing(struct pst_scaler_seat *seat, const struct pst_scaler_n
     uint32_t before = seat->desired, runs = pst_census_serving(&n->census);
 
     if (!seat->decided) {
-        for (uint32_t i = 0; i <= PST_REPLICAS_MAX; i++)
-            pst_scalein_needs(seat, i, now);
+        pst_hold_begin(&seat->hold, now);
         before = seat->config->min;
     }
     if (n->is_held)
@@ -69,7 +68,7 @@ static uint32_t standing(struct pst_scaler_seat *seat, const struct pst_scaler_n
     else if (seat->config->actuate || !seat->decided)
         before = most_u32(before, runs);
     if (before > seat->desired) /* somebody wanted them: they get their in_after too */
-        pst_scalein_needs(seat, before, now);
+        pst_hold_needs(&seat->hold, before, now);
     return before;
 }
 
@@ -264,7 +263,7 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
     n = (struct pst_scaler_need){
         .is_stale = is_stale(seat, scaler->now),
         .is_held = is_held(scaler, seat),
-        .is_idle = is_idle(seat, scaler->now),
+        .is_idle = !is_stale(seat, scaler->now) && is_idle(seat, scaler->now),
     };
     pst_census(scaler, pool, &n.census);
     supply(seat, &n.census, &n.supply);
@@ -279,9 +278,15 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
     if (n.need < n.before) {
         seat->desired = pst_scalein(scaler, pool, &n);
     } else {
-        pst_scalein_needs(seat, n.need, scaler->now);
+        pst_hold_needs(&seat->hold, n.need, scaler->now);
+        seat->guarded_since = PST_NEVER;
         seat->desired = obtainable(scaler, pool, &n);
     }
+    if (seat->desired < n.before)
+        pst_hold_lowered(&seat->hold, scaler->now);
+    else if (seat->desired > n.before)
+        pst_hold_raised(&seat->hold, pst_add_sat(n.supply.start, seat->config->in_after),
+                        scaler->now);
     seat->decided = true;
     record(scaler, pool, &n);
     if (seat->config->actuate)

@@ -289,12 +289,6 @@ static void overdue_replica(struct pst_scaler *scaler, uint16_t index, pst_ns ti
         if (age >= PST_SCALER_PATIENCE)
             cancel(scaler, index);
         break;
-    case PST_LIFE_DRAINING:
-        if (scaler->now < r->until)
-            break;
-        pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, index);
-        pst_life_enter(scaler, index, PST_LIFE_REMOVED);
-        break;
     case PST_LIFE_REMOVED:
         if (age < PST_SCALER_PATIENCE)
             break;
@@ -308,9 +302,22 @@ static void overdue_replica(struct pst_scaler *scaler, uint16_t index, pst_ns ti
     case PST_LIFE_NONE:
     case PST_LIFE_WARM:
     case PST_LIFE_SERVING:
+    case PST_LIFE_DRAINING:
     case PST_LIFE_AWAY:
     case PST_LIFE_COUNT:
         break;
+    }
+}
+
+void pst_life_remove_drained(struct pst_scaler *scaler, uint16_t pool)
+{
+    for (uint16_t i = 0; i < scaler->replicas_top; i++) {
+        const struct pst_scaler_replica *r = &scaler->replicas[i];
+
+        if (r->pool != pool || r->life != PST_LIFE_DRAINING || scaler->now < r->until)
+            continue;
+        pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, i);
+        pst_life_enter(scaler, i, PST_LIFE_REMOVED);
     }
 }
 

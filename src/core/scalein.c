@@ -3,20 +3,14 @@
  *
  * The least number that demand can do with, now and until a start that is asked for later would be
  * there: the smallest c to which, with c replicas, no more than c are needed within a start time and a
- * minute. Then the largest of these in the last in_after: a number was enough for so long, or it is not
- * taken. The guards raise it further, each to the least that it can bear; those that know no
- * number forbid.
+ * minute. Then what was enough for the whole hold (hold.h). The guards stand against what remains: those
+ * that know a number get in_after to clear, so that one step is taken and not one each second;
+ * after that the step is as far as they can bear. The others forbid.
  *
  * Guarantee: never below `need`, never above `before`; each reason that raised the number has its bit.
  */
 #include "core/num.h"
 #include "core/scaler_internal.h"
-
-void pst_scalein_needs(struct pst_scaler_seat *seat, uint32_t replicas, pst_ns now)
-{
-    PST_ASSERT(replicas <= PST_REPLICAS_MAX);
-    seat->needed_at[replicas] = now;
-}
 
 static uint32_t floors_ahead(const struct pst_scaler_seat *seat, pst_ns now, pst_ns span)
 {
@@ -58,17 +52,6 @@ static uint32_t least_enough(const struct pst_scaler_seat *seat, const struct ps
     return low;
 }
 
-/* The largest number that was needed within in_after. */
-static uint32_t held(const struct pst_scaler_seat *seat, uint32_t least, uint32_t before,
-                     pst_ns now)
-{
-    uint32_t number = before;
-
-    while (number > least && pst_sub_sat(now, seat->needed_at[number]) >= seat->config->in_after)
-        number--;
-    return number;
-}
-
 /* What is in flight must fit into the guarded share of the slots that would remain. */
 static uint32_t least_for_inflight(const struct pst_scaler_seat *seat)
 {
@@ -102,13 +85,41 @@ static uint32_t raise_to(struct pst_scaler_need *n, uint32_t number, uint32_t le
     return least < n->before ? least : n->before;
 }
 
+/* What demand can do with, and could for the whole hold. */
+static uint32_t enough(struct pst_scaler_seat *seat, struct pst_scaler_need *n, pst_ns now)
+{
+    pst_ns span = pst_add_sat(n->supply.start, PST_SCALER_MARGIN);
+    uint32_t number = n->need, most;
+
+    number = raise_to(n, number, least_enough(seat, n, span), PST_VETO_NEEDED_SOON);
+    number = raise_to(n, number, floors_ahead(seat, now, span), PST_VETO_NEEDED_SOON);
+    pst_hold_needs(&seat->hold, number, now);
+    most = pst_hold_most(&seat->hold, number, n->before, seat->config->in_after, now);
+    return raise_to(n, number, most, PST_VETO_HOLD);
+}
+
+/* … and what is in flight, and who waits. */
+static uint32_t guarded(struct pst_scaler_seat *seat, struct pst_scaler_need *n, uint32_t number,
+                        pst_ns now)
+{
+    uint32_t least = raise_to(n, number, least_for_inflight(seat), PST_VETO_INFLIGHT);
+
+    least = raise_to(n, least, least_for_waits(seat, n, least), PST_VETO_WAIT);
+    if (least == number) {
+        seat->guarded_since = PST_NEVER;
+        return number;
+    }
+    if (seat->guarded_since == PST_NEVER)
+        seat->guarded_since = now;
+    return now - seat->guarded_since >= seat->config->in_after ? least : n->before;
+}
+
 uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_need *n)
 {
     struct pst_scaler_seat *seat = &scaler->seats[pool];
-    pst_ns span = pst_add_sat(n->supply.start, PST_SCALER_MARGIN);
     uint32_t forbid = pst_signals_vetoes(&seat->signals, seat->config->gpu_guard_ppm,
                                          seat->config->stale_after, scaler->now);
-    uint32_t number = n->need;
+    uint32_t number;
 
     PST_ASSERT(n->need < n->before);
     if (n->is_stale)
@@ -117,14 +128,11 @@ uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler
         forbid |= 1u << PST_VETO_RESTART;
     n->vetoes |= forbid;
     if (n->is_stale) { /* what is needed is not known */
-        pst_scalein_needs(seat, n->before, scaler->now);
+        pst_hold_needs(&seat->hold, n->before, scaler->now);
         return n->before;
     }
-    number = raise_to(n, number, least_enough(seat, n, span), PST_VETO_NEEDED_SOON);
-    number = raise_to(n, number, floors_ahead(seat, scaler->now, span), PST_VETO_NEEDED_SOON);
-    pst_scalein_needs(seat, number, scaler->now);
-    number = raise_to(n, number, held(seat, number, n->before, scaler->now), PST_VETO_HOLD);
-    number = raise_to(n, number, least_for_inflight(seat), PST_VETO_INFLIGHT);
-    number = raise_to(n, number, least_for_waits(seat, n, number), PST_VETO_WAIT);
+    number = enough(seat, n, scaler->now);
+    if (number < n->before)
+        number = guarded(seat, n, number, scaler->now);
     return forbid != 0 ? n->before : number;
 }

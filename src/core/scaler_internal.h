@@ -14,6 +14,7 @@
 #include "core/cost.h"
 #include "core/demand.h"
 #include "core/floors.h"
+#include "core/hold.h"
 #include "core/scaler.h"
 #include "core/signals.h"
 #include "core/starts.h"
@@ -48,7 +49,6 @@ struct pst_scaler_replica {
     uint16_t pool;
     bool for_warm;       /* STARTING: it will be WARM */
     bool birth_is_known; /* its start can be measured */
-    bool idle;           /* DRAINING: nothing runs there */
     uint32_t op, revision, inflight;
     pst_ns born;
     pst_ns since; /* of this life; SERVING: of its health */
@@ -92,9 +92,10 @@ struct pst_scaler_seat {
     pst_ns busy_at;     /* when that was so last; PST_NEVER: never */
     uint32_t told;      /* by SCALE */
     uint32_t desired;
-    bool decided;                           /* `desired` means something */
-    pst_ns stepped_at;                      /* rule BACKLOG: its last step out; PST_NEVER: none */
-    pst_ns needed_at[PST_REPLICAS_MAX + 1]; /* when so many were needed last */
+    bool decided;      /* `desired` means something */
+    pst_ns stepped_at; /* rule BACKLOG: its last step out; PST_NEVER: none */
+    struct pst_hold hold;
+    pst_ns guarded_since; /* the guards alone stand against less; PST_NEVER: they do not */
     uint32_t terms[PST_TERM_COUNT];
     pst_ns said_at;
     bool said;
@@ -127,6 +128,8 @@ void pst_scaler_say_replica(struct pst_scaler *scaler, enum pst_scaler_action_ki
 void pst_life_told(struct pst_scaler *scaler, const struct pst_scaler_event *event);
 void pst_life_result(struct pst_scaler *scaler, const struct pst_scaler_event *event);
 void pst_life_overdue(struct pst_scaler *scaler, uint16_t pool);
+/* Whose deadline has passed, and nobody wanted back. */
+void pst_life_remove_drained(struct pst_scaler *scaler, uint16_t pool);
 void pst_life_enter(struct pst_scaler *scaler, uint16_t replica, enum pst_life life);
 void pst_life_remove_ask(struct pst_scaler *scaler, uint32_t index);
 pst_ns pst_life_start_time(const struct pst_scaler_seat *seat);
@@ -166,8 +169,6 @@ struct pst_scaler_need {
 
 /* scalein.c: how far below `before` it may go; adds to vetoes. */
 uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_need *n);
-/* So many are needed now: nothing less until in_after has passed. */
-void pst_scalein_needs(struct pst_scaler_seat *seat, uint32_t replicas, pst_ns now);
 
 /* act.c: from what there is to `desired`. */
 /* How many STARTs may be asked for now; bits of those that say no. */

@@ -33,6 +33,7 @@ static int seat_init(struct pst_scaler *scaler, uint16_t pool,
     *seat = (struct pst_scaler_seat){.config = &scaler->config.pools[pool],
                                      .observed_at = PST_NEVER,
                                      .busy_at = PST_NEVER,
+                                     .guarded_since = PST_NEVER,
                                      .stepped_at = PST_NEVER};
     return pst_demand_new(config, pool, &seat->demand);
 }

@@ -3,6 +3,7 @@
 #include "core/cost.h"
 #include "core/floors.h"
 #include "core/formula.h"
+#include "core/hold.h"
 #include "core/signals.h"
 #include "core/starts.h"
 #include "scaler_world.h"
@@ -126,6 +127,36 @@ static void test_backoff(void **state)
     assert_int_equal(pst_backoff_allows(&backoff, 0, now), UINT32_MAX);
 }
 
+static void test_hold(void **state)
+{
+    struct pst_hold hold;
+    pst_ns minute = 60 * PST_S, now = 0;
+
+    (void)state;
+    pst_hold_begin(&hold, now);
+    assert_int_equal(pst_hold_most(&hold, 2, 8, minute, minute - 1), 8);
+    assert_int_equal(pst_hold_most(&hold, 2, 8, minute, minute), 2);
+    pst_hold_needs(&hold, 5, minute);
+    assert_int_equal(pst_hold_most(&hold, 2, 8, minute, 2 * minute - 1), 5);
+    assert_int_equal(pst_hold_most(&hold, 2, 8, minute, 2 * minute), 2);
+    now = 3600 * PST_S;
+    for (uint32_t i = 1; i <= PST_HOLD_DOUBLINGS + 2; i++) { /* taken back, again and again */
+        pst_hold_lowered(&hold, now);
+        pst_hold_raised(&hold, minute, now + minute);
+        pst_hold_raised(&hold, minute, now + minute); /* once for each step down */
+        now += minute;
+        assert_int_equal(hold.doublings, i < PST_HOLD_DOUBLINGS ? i : PST_HOLD_DOUBLINGS);
+    }
+    pst_hold_lowered(&hold, now);
+    pst_hold_raised(&hold, minute, now + minute + 1); /* too late: that is another need */
+    pst_hold_needs(&hold, 8, now);
+    assert_int_equal(pst_hold_most(&hold, 2, 8, minute, now + 16 * minute - 1), 8);
+    assert_int_equal(pst_hold_most(&hold, 2, 8, minute, now + 16 * minute), 2);
+    pst_hold_needs(&hold, 8, now + PST_HOLD_FORGET);
+    assert_int_equal(pst_hold_most(&hold, 2, 8, minute, now + PST_HOLD_FORGET + 8 * minute), 2);
+    assert_int_equal(hold.doublings, PST_HOLD_DOUBLINGS - 1);
+}
+
 static void test_formulas(void **state)
 {
     static const struct {
@@ -181,9 +212,10 @@ static void test_formulas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_starts),  cmocka_unit_test(test_floors),
-        cmocka_unit_test(test_cost),    cmocka_unit_test(test_signals),
-        cmocka_unit_test(test_backoff), cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_starts),   cmocka_unit_test(test_floors),
+        cmocka_unit_test(test_cost),     cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_backoff),  cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_formulas),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
