@@ -30,14 +30,15 @@
   function span(s) {
     if (s >= 3600 && s % 60 === 0) return Math.floor(s / 3600) + " h" + (s % 3600 ? " " + (s % 3600) / 60 + " min" : "");
     if (s >= 60 && s % 60 === 0) return s / 60 + " min";
-    return Number.isInteger(s) ? s + " s" : time(s);
+    if (Number.isInteger(s)) return s + " s";
+    return s < 1 && Number.isInteger(s * 1e3) ? s * 1e3 + " ms" : time(s);
   }
   const grouped = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
   function count(value) {
     if (value >= 999.5e3) return value >= 999.5e6 ? three(value / 1e9) + " G" : three(value / 1e6) + " M";
     return Number.isInteger(value) || value >= 99.95 ? grouped(value) : three(value);
   }
-  const plain = (value) => (value >= 999.5 ? grouped(value) : value > 0 && value < 0.0995 ? value.toFixed(3) : three(value));
+  const plain = (value) => (value === 0 ? "0" : value >= 999.5 ? grouped(value) : value < 0.0005 ? "<0.001" : value < 0.0995 ? value.toFixed(3) : three(value));
   const share = (value) => (value >= 1 ? "100 %" : (Math.floor(value * 1e4) / 1e2).toFixed(2) + " %");
   /* A moment of the course: 2:05 h, 2:05:30. */
   function moment(s) {
@@ -162,8 +163,8 @@
   };
   const word = (words, name) => words[name.replace(/[- ]/g, "_")] || name;
 
-  function reasonOf(decision) {
-    if (!decision.winner) return [make("span", { class: "veto" }, "the rule says no more than its number")];
+  function reasonOf(decision, pilot) {
+    if (!decision.winner) return [make("span", { class: "veto" }, `by ${pilot}, which tells no more`)];
     const others = Object.entries(decision.terms).filter(([name]) => name !== decision.winner).map(([name, n]) => `${name} ${n}`);
     const need = decision.terms[decision.winner];
     return [
@@ -178,6 +179,7 @@
 
   /* Those that changed the number, inside the span that the plots show. */
   function showDecisions(body, note, course, from, to, atHover) {
+    const { pilot } = data.runs.find((run) => run.policy === course.policy);
     const inside = course.decisions.filter((d) => d.at >= from && d.at <= to);
     note.textContent = inside.length > ROWS_MAX ? `The first ${ROWS_MAX} of ${inside.length}; a narrower span of the plots shows the others.`
       : inside.length === 0 ? "None in this span." : "";
@@ -185,7 +187,7 @@
       const up = d.desired > d.before;
       const row = make("tr", { "data-at": d.at }, make("td", null, moment(d.at)),
         make("td", null, `${d.before} → `, make("b", { class: up ? "up" : "down" }, String(d.desired))),
-        make("td", { class: "reason" }, ...reasonOf(d)));
+        make("td", { class: "reason" }, ...reasonOf(d, pilot)));
       row.addEventListener("mouseenter", () => atHover(d.at));
       return row;
     }));
@@ -206,7 +208,7 @@
     }
   }
 
-  const WAIT_FLOOR = 1e-3; /* s: below it a wait is none to the eye; logarithms need one */
+  const WAIT_FLOOR = 1e-3; /* s: below it all waits are alike to the eye; logarithms need one */
   const STATES = [
     ["ready", ["ready"]], ["suspect", ["suspect"]], ["starting", ["starting", "loading"]],
     ["warm", ["warm"]], ["draining", ["draining"]],
@@ -214,21 +216,22 @@
   const colourOf = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
   const greatest = (columns) => columns.reduce((most, column) => column.reduce((a, b) => (b > a ? b : a), most), 0);
 
-  /* Three plots of a course as data: columns for uPlot, and what each series is called. */
+  /* Three plots of a course as data: columns for uPlot, and what each series is called. The last is on top. */
+  const classesFromBelow = data.classes.map((c, i) => ({ ...c, index: i, colour: `class-${i}` })).reverse();
   function queuePlot(course) {
     return {
-      title: "Queue, requests", columns: course.queued,
-      series: data.classes.map((c, i) => ({ name: c.name, colour: `class-${i}`, format: count })),
-      most: greatest(course.queued),
+      title: "Queue, requests", columns: classesFromBelow.map((c) => course.queued[c.index]), most: greatest(course.queued),
+      series: classesFromBelow.map((c) => ({ name: c.name, colour: c.colour, format: count })),
     };
   }
+  /* Dots: between two moments nobody knows, and where none waited there is none. */
   function waitPlot(course) {
-    const columns = course.worst_wait_s.map((column) => column.map((s) => Math.max(s, WAIT_FLOOR)));
+    const columns = classesFromBelow.map((c) => course.worst_wait_s[c.index].map((s) => (s > 0 ? Math.max(s, WAIT_FLOOR) : null)));
     return {
-      title: "Worst wait of those that were sent on", columns, log: true, most: greatest(columns),
-      series: data.classes.map((c, i) => ({
-        name: c.name, colour: `class-${i}`, format: (s) => (s <= WAIT_FLOOR ? "≤ " + time(WAIT_FLOOR) : time(s)),
-        target: Math.max(c.target_s, WAIT_FLOOR),
+      title: "Worst wait of those that were sent on", columns, log: true, most: greatest(course.worst_wait_s),
+      series: classesFromBelow.map((c) => ({
+        name: c.name, colour: c.colour, dots: true, target: Math.max(c.target_s, WAIT_FLOOR),
+        format: (s) => (s === null ? "none" : s <= WAIT_FLOOR ? "≤ " + time(WAIT_FLOOR) : time(s)),
       })),
     };
   }
@@ -299,30 +302,42 @@
   }
 
   function showLegend(legend, plot, course, index) {
+    const hovered = index !== null && index !== undefined;
     const items = plot.series.map((s, i) => {
-      const value = index === null || index === undefined ? null : (s.own || plot.columns[i])[index];
-      return make("span", null, dot(colourOf(s.colour)), s.name, value === null ? null : make("b", null, " " + s.format(value)));
+      const value = hovered ? (s.own || plot.columns[i])[index] : null;
+      return make("span", null, dot(colourOf(s.colour)), s.name, hovered ? make("b", null, " " + s.format(value)) : null);
     });
-    if (plot.series[0].own) items.reverse();
-    legend.replaceChildren(...items, index === null || index === undefined ? "" : make("span", null, "at ", make("b", null, moment(course.at[index]))));
+    legend.replaceChildren(...items.reverse(), hovered ? make("span", null, "at ", make("b", null, moment(course.at[index]))) : "");
   }
+
+  /* 1 ms, 10 ms, 100 ms … and how they are written. */
+  function decades(u, index, min, max) {
+    const found = [];
+    for (let power = Math.ceil(Math.log10(min) - 1e-9); power <= Math.log10(max); power++) found.push(Number(`1e${power}`));
+    return found;
+  }
+  const round = (s) => (s < 1 ? Math.round(s * 1e3) + " ms" : Math.round(s).toLocaleString("en") + " s");
 
   function optionsOf(plot, width, hooks) {
     const stepped = uPlot.paths.stepped({ align: 1 });
     return {
-      width, height: 190, legend: { show: false }, padding: [8, 12, 0, 0],
+      width, height: 170, legend: { show: false }, padding: [8, 12, 0, 0],
       cursor: { sync: { key: "moment" }, drag: { x: true, y: false }, points: { show: false }, y: false },
       scales: {
         x: { time: false },
         y: plot.log ? { distr: 3, range: [WAIT_FLOOR, Math.max(plot.most * 1.5, 0.1)] } : { range: [0, Math.max(plot.most * 1.08, 1)] },
       },
       axes: [
-        axis({ incrs: X_STEPS, values: (u, ticks) => ticks.map(moment), space: 60 }),
-        axis({ size: 58, values: (u, ticks) => ticks.map((v) => (v === null || v === undefined ? "" : plot.log ? (Math.abs(Math.log10(v) % 1) < 1e-9 ? time(v) : "") : Number.isInteger(v) ? count(v) : "")) }),
+        axis({ incrs: X_STEPS, values: (u, ticks) => ticks.map(moment), space: 60, size: 26 }),
+        axis({
+          size: 58, splits: plot.log ? decades : undefined, filter: (u, ticks) => ticks,
+          values: (u, ticks) => ticks.map((v) => (plot.log ? round(v) : Number.isInteger(v) ? count(v) : "")),
+        }),
       ],
       series: [{}, ...plot.series.map((s) => ({
-        stroke: colourOf(s.colour), width: s.fill ? 0 : 1.25, points: { show: false },
-        fill: s.fill ? colourOf(s.colour) : undefined, paths: plot.stepped ? stepped : undefined,
+        stroke: colourOf(s.colour), width: s.fill ? 0 : 1.25, fill: s.fill ? colourOf(s.colour) : undefined,
+        points: { show: s.dots === true, size: 3, width: 0, space: 0, fill: colourOf(s.colour) },
+        paths: s.dots ? () => null : plot.stepped ? stepped : undefined,
       }))],
       hooks,
     };
@@ -404,7 +419,7 @@
     addEventListener("resize", () => {
       if (innerWidth === width) return;
       width = innerWidth;
-      for (const plot of plots) plot.u.setSize({ width: Math.max(plot.box.clientWidth - 34, 200), height: 190 });
+      for (const plot of plots) plot.u.setSize({ width: Math.max(plot.box.clientWidth - 34, 200), height: 170 });
     });
   }
 

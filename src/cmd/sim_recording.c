@@ -207,6 +207,20 @@ static int load_rows(struct loader *l, const char *path)
     return rc;
 }
 
+/* A service that is not known is taken for the mean of those that are. */
+static void give_mean(struct loader *l)
+{
+    uint64_t sum = 0, known = 0;
+
+    for (uint64_t i = 0; i < l->rows_count; i++) {
+        sum += l->rows[i].service;
+        known += l->rows[i].service > 0;
+    }
+    for (uint64_t i = 0; i < l->rows_count && known > 0; i++)
+        if (l->rows[i].service == 0)
+            l->rows[i].service = sum / known;
+}
+
 static int load_stream(struct pst_sim_recordings *recordings, const struct pst_scenario *scenario,
                        uint32_t stream, const char **ret_why)
 {
@@ -219,6 +233,8 @@ static int load_stream(struct pst_sim_recordings *recordings, const struct pst_s
         free(loader.rows);
         return rc;
     }
+    if (pst_law_mean(&to->service) == 0)
+        give_mean(&loader);
     recordings->rows[stream] = loader.rows;
     to->rows = loader.rows;
     to->rows_count = loader.rows_count;

@@ -6,7 +6,8 @@
  *
  *   at       ARRIVE, from the recording's first event; refused by its head alone: when that was said
  *   tokens   of END, as the engine counted them; else a quarter of the prompt's bytes, and no output
- *   service  END less DISPATCH, of attempts that ended well; else drawn from the stream's law
+ *   service  END less DISPATCH, of attempts that ended well; else drawn from the stream's law or, where it
+ *            has none, the mean of those that ended well
  *
  * Guarantee: rows ascend in time. A client's own second try is no row: it was the recorded policy's
  * doing. Where the recording has several pools, a stream takes the arrivals of its own pool's number.

@@ -25,7 +25,7 @@ static int add(struct pst_study *study, const struct pst_scenario_policy *policy
     return PST_OK;
 }
 
-static int add_by_parts(struct pst_study *study, const char *parts, size_t len, uint32_t index,
+static int add_by_parts(struct pst_study *study, const char *parts, size_t len,
                         const char **ret_why)
 {
     struct pst_scenario_policy policy;
@@ -38,7 +38,7 @@ static int add_by_parts(struct pst_study *study, const char *parts, size_t len, 
     memcpy(text, parts, len);
     text[len] = '\0';
     rc = pst_scenario_policy_read(text, &policy, ret_why);
-    return rc == PST_OK ? add(study, &policy, index, ret_why) : rc;
+    return rc == PST_OK ? add(study, &policy, PST_STUDY_EXTERNAL, ret_why) : rc;
 }
 
 static int add_named(struct pst_study *study, const char *name, size_t len, const char **ret_why)
@@ -48,23 +48,17 @@ static int add_named(struct pst_study *study, const char *name, size_t len, cons
     for (uint32_t i = 0; i < scenario->policies_count; i++)
         if (is_named(&scenario->policies[i], name, len))
             return add(study, &scenario->policies[i], i, ret_why);
-    return add_by_parts(study, name, len, PST_STUDY_EXTERNAL, ret_why);
+    return add_by_parts(study, name, len, ret_why);
 }
 
+/* The reader gives a file without policies the one that its configuration describes. */
 static int add_all(struct pst_study *study, const char **ret_why)
 {
-    const struct pst_scenario *scenario = study->scenario;
-    char own[PST_SCENARIO_NAME_MAX];
     int rc = PST_OK;
 
-    for (uint32_t i = 0; i < scenario->policies_count && rc == PST_OK; i++)
-        rc = add(study, &scenario->policies[i], i, ret_why);
-    if (scenario->policies_count > 0)
-        return rc;
-    snprintf(own, sizeof own, "adaptive+%s@direct",
-             pst_rule_name((enum pst_scaler_rule)scenario->scaler.pools[0].rule));
-    /* what such a file expects, it expects of this one */
-    return add_by_parts(study, own, strlen(own), 0, ret_why);
+    for (uint32_t i = 0; i < study->scenario->policies_count && rc == PST_OK; i++)
+        rc = add(study, &study->scenario->policies[i], i, ret_why);
+    return rc;
 }
 
 int pst_study_choose(struct pst_study *study, const char *names, const char **ret_why,

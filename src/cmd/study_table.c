@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP       2
+#define GAP       2  /* between columns; 1 where the width is short */
 #define FIRST_MIN 12 /* the first column is not cut below */
 
 void pst_table_done(struct pst_table *table)
@@ -84,7 +84,7 @@ static size_t put_first(struct pst_text *text, const char *cell, size_t width)
     return 0;
 }
 
-static void put_row(const struct pst_table *table, const size_t *widths, size_t row,
+static void put_row(const struct pst_table *table, const size_t *widths, size_t gap, size_t row,
                     struct pst_text *text)
 {
     size_t owed = 0; /* spaces, written before the next cell: no line ends with one */
@@ -95,9 +95,9 @@ static void put_row(const struct pst_table *table, const size_t *widths, size_t 
         if (c == 0) {
             owed = put_first(text, cell, widths[0]);
         } else if (widths[c] > 0 && cell[0] == '\0') {
-            owed += GAP + widths[c];
+            owed += gap + widths[c];
         } else if (widths[c] > 0) {
-            put_spaces(text, owed + GAP + widths[c] - width_of(cell));
+            put_spaces(text, owed + gap + widths[c] - width_of(cell));
             pst_text_put(text, cell);
             owed = 0;
         }
@@ -107,15 +107,19 @@ static void put_row(const struct pst_table *table, const size_t *widths, size_t 
 
 void pst_table_print(const struct pst_table *table, size_t width, struct pst_text *text)
 {
-    size_t widths[PST_TABLE_COLUMNS_MAX], others = 0;
+    size_t widths[PST_TABLE_COLUMNS_MAX], others = 0, shown = 0, gap = GAP;
 
     PST_ASSERT(table->columns_count > 0);
     for (size_t c = 0; c < table->columns_count; c++) {
         widths[c] = column_width(table, c);
-        others += c > 0 && widths[c] > 0 ? widths[c] + GAP : 0;
+        others += c > 0 ? widths[c] : 0;
+        shown += c > 0 && widths[c] > 0;
     }
+    if (widths[0] + others + shown * gap > width)
+        gap = 1;
+    others += shown * gap;
     if (widths[0] + others > width)
         widths[0] = others + FIRST_MIN > width ? FIRST_MIN : width - others;
     for (size_t row = 0; row <= table->rows_count; row++)
-        put_row(table, widths, row, text);
+        put_row(table, widths, gap, row, text);
 }

@@ -5,7 +5,8 @@
 #include "cmd/study_table.h"
 #include "cmd/units.h"
 
-#define WIDTH 120
+#define WIDTH        120
+#define SENTENCE_MAX (PST_SCENARIO_NAME_MAX + PST_SCENARIO_TEXT_MAX + 2)
 
 /* The tables as data: which figure stands in which column. */
 struct column {
@@ -187,13 +188,14 @@ static void put_head(const struct pst_study *study, struct pst_text *text)
 
 /* "ahead-6s: low wait_p99 <= 6s" */
 static const char *sentence_of(const struct pst_study *study,
-                               const struct pst_expectation *expectation, char *text, size_t size)
+                               const struct pst_expectation *expectation,
+                               char text[static SENTENCE_MAX])
 {
     if (study->policies_count > 1 && expectation->policy < study->scenario->policies_count)
-        snprintf(text, size, "%s: %s", study->scenario->policies[expectation->policy].name,
+        snprintf(text, SENTENCE_MAX, "%s: %s", study->scenario->policies[expectation->policy].name,
                  expectation->text);
     else
-        snprintf(text, size, "%s", expectation->text);
+        snprintf(text, SENTENCE_MAX, "%s", expectation->text);
     return text;
 }
 
@@ -201,15 +203,14 @@ static void put_verdict(const struct pst_study *study, const struct pst_expectat
                         int width, struct pst_text *text)
 {
     const enum pst_unit unit = pst_metric_unit(expectation->metric);
-    char sentence[PST_SCENARIO_NAME_MAX + PST_SCENARIO_TEXT_MAX], number[PST_UNITS_MAX];
+    char sentence[SENTENCE_MAX], number[PST_UNITS_MAX];
     struct pst_verdict verdict;
 
     pst_study_judge(study, expectation, &verdict);
     if (!verdict.judged)
         return;
     pst_text_print(text, "%-6s  %s:%u: %-*s  %s", verdict.met ? "met" : "BREACH", study->path,
-                   expectation->line, width,
-                   sentence_of(study, expectation, sentence, sizeof sentence),
+                   expectation->line, width, sentence_of(study, expectation, sentence),
                    pst_units(verdict.value, unit, number));
     pst_text_print(text, ", bound %s", pst_units(verdict.bound, unit, number));
     if (study->seeds_count > 1)
@@ -220,7 +221,7 @@ static void put_verdict(const struct pst_study *study, const struct pst_expectat
 static void put_expectations(const struct pst_study *study, struct pst_text *text)
 {
     const struct pst_scenario *scenario = study->scenario;
-    char sentence[PST_SCENARIO_NAME_MAX + PST_SCENARIO_TEXT_MAX];
+    char sentence[SENTENCE_MAX];
     uint32_t judged;
     const uint32_t breaches = pst_study_breaches(study, &judged);
     int width = 0;
@@ -229,16 +230,15 @@ static void put_expectations(const struct pst_study *study, struct pst_text *tex
         return;
     pst_text_put(text, "\n");
     for (uint32_t i = 0; i < scenario->expectations_count; i++) {
-        const int len =
-            (int)strlen(sentence_of(study, &scenario->expectations[i], sentence, sizeof sentence));
+        const int len = (int)strlen(sentence_of(study, &scenario->expectations[i], sentence));
         width = len > width ? len : width;
     }
     for (uint32_t i = 0; i < scenario->expectations_count; i++)
         put_verdict(study, &scenario->expectations[i], width, text);
-    pst_text_print(text, "%u expectations, %u met, %u breached", judged, judged - breaches,
-                   breaches);
+    pst_text_print(text, "%u expectation%s, %u met, %u breached", judged, judged == 1 ? "" : "s",
+                   judged - breaches, breaches);
     if (judged < scenario->expectations_count)
-        pst_text_print(text, "; %u of policies that were not run",
+        pst_text_print(text, "; %u more are of policies that were not run",
                        scenario->expectations_count - judged);
     pst_text_put(text, "\n");
 }
@@ -252,7 +252,7 @@ static void put_timing(const struct pst_study *study, struct pst_text *text)
         arrivals += (double)study->runs[i].report->arrivals_total;
         elapsed += (double)study->runs[i].elapsed;
     }
-    pst_text_print(text, "\n%u runs, %s arrivals, %s of one core: %s arrivals/s\n",
+    pst_text_print(text, "\n%u runs, %s arrivals in %s of running: %s arrivals/s\n",
                    study->runs_count, pst_units(arrivals, PST_UNIT_COUNT, number),
                    pst_units(elapsed, PST_UNIT_TIME, took),
                    pst_units(arrivals / (elapsed / PST_S + 1e-9), PST_UNIT_COUNT, rate));

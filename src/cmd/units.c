@@ -98,11 +98,15 @@ static void write_count(double value, char text[PST_UNITS_MAX])
 
 static void write_plain(double value, char text[PST_UNITS_MAX])
 {
-    if (value >= 1e12)
+    if (value == 0)
+        snprintf(text, PST_UNITS_MAX, "0");
+    else if (value >= 1e12)
         snprintf(text, PST_UNITS_MAX, "%.3g", value);
     else if (value >= 999.5)
         write_grouped(value, text);
-    else if (value > 0 && value < 0.0995)
+    else if (value < 0.0005)
+        snprintf(text, PST_UNITS_MAX, "<0.001");
+    else if (value < 0.0995)
         snprintf(text, PST_UNITS_MAX, "%.3f", value);
     else
         write_three(value, "", text);
@@ -148,6 +152,8 @@ const char *pst_units_span(pst_ns span, char text[PST_UNITS_MAX])
         snprintf(text, PST_UNITS_MAX, "%llu min", (unsigned long long)(span / minute));
     } else if (span % PST_S == 0) {
         snprintf(text, PST_UNITS_MAX, "%llu s", (unsigned long long)(span / PST_S));
+    } else if (span % PST_MS == 0 && span < PST_S) {
+        snprintf(text, PST_UNITS_MAX, "%llu ms", (unsigned long long)(span / PST_MS));
     } else {
         write_time((double)span, text);
     }
