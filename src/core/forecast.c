@@ -14,6 +14,7 @@
 #define HOURS_IN_DAY 24
 #define DAYS_IN_WEEK 7
 #define SEASONS      3
+#define RATE_MOST    1e15 /* of any unit: floats and squares of it are far from infinite */
 
 struct pst_forecast {
     pst_ns step;
@@ -170,7 +171,7 @@ static void add(struct pst_forecast *f, double rate)
 
 void pst_forecast_add(struct pst_forecast *forecast, double rate)
 {
-    add(forecast, rate > 0 ? rate : 0); /* NaN too */
+    add(forecast, !(rate > 0) ? 0 : rate < RATE_MOST ? rate : RATE_MOST); /* NaN is 0 */
 }
 
 void pst_forecast_gap(struct pst_forecast *forecast)
