@@ -227,8 +227,10 @@ static void arrive(struct pst_sim *sim, const struct pst_client *client, struct 
     const struct pst_stream *stream = stream_of(sim, client);
     struct pst_gate_event event = {.kind = PST_EVENT_ARRIVE};
 
-    event.flags = (uint8_t)((client->tries > 1 ? PST_ARRIVE_RETRY : 0) |
-                            (client->first_part < client->service ? PST_ARRIVE_STREAM : 0));
+    if (client->tries > 1)
+        event.flags |= PST_ARRIVE_RETRY;
+    if (sim->scenario->pools[stream->pool].token_mode || client->first_part < client->service)
+        event.flags |= PST_ARRIVE_STREAM;
     event.u.arrive.id = id;
     event.u.arrive.pool = stream->pool;
     event.u.arrive.class_ = sim->one_class ? 0 : client->class_;
