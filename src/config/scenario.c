@@ -46,10 +46,24 @@ static void resolve_whole(struct pst_scenario_reader *r)
     }
 }
 
+/* A trace that cannot be read has its own problem; its end is not asked for. */
+static bool has_trace(const struct pst_scenario_draft *draft)
+{
+    const struct pst_draft_stream *streams = draft->streams.items;
+
+    for (size_t i = 0; i < draft->streams.count; i++) {
+        if (pst_tree_get(streams[i].node, "trace") != NULL)
+            return true;
+    }
+    return false;
+}
+
 static void check_times(struct pst_scenario_reader *r)
 {
     const struct pst_tree_node *root = r->draft->base.root;
 
+    if (r->scenario->horizon == 0 && has_trace(r->draft))
+        return;
     if (r->scenario->horizon == 0)
         PST_SCENARIO_ERROR(r, root,
                            "`horizon` is missing: a duration, as 8h; only a trace has an end of "

@@ -35,7 +35,7 @@ char *pst_scenario_beside(const struct pst_scenario_reader *r, const char *file)
     if (path == NULL)
         return NULL;
     memcpy(path, r->path, folder);
-    memcpy(path + folder, file, len);
+    memcpy(path + folder, file, len + 1);
     return path;
 }
 

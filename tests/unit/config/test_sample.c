@@ -96,6 +96,13 @@ static void sample_says_what_it_means(void **state)
     assert_int_equal(pool->long_share_ppm, PST_PPM / 2);
     assert_int_equal(pool->ready_model, 1);
 
+    assert_int_equal(c->scaler.classes_count, 3);
+    assert_int_equal(c->scaler.classes[2].max_wait, 60 * PST_S);
+    assert_int_equal(c->scaler.pools[0].max, 12);
+    assert_int_equal(c->scaler.pools[0].warm, 1);
+    assert_int_equal(c->scaler.pools[0].slots, 256);
+    assert_int_equal(c->scaler.pools[0].cost_micro, 2500000);
+
     assert_int_equal(c->tenants_count, 2);
     assert_string_equal(c->tenants[0].name, "default");
     assert_int_equal(c->tenants[0].max_class, 1);
@@ -154,6 +161,33 @@ static void defaults_are_as_documented(void **state)
     assert_int_equal(pool->fixed_inflight[0], 8);
     assert_int_equal(pool->fixed_promote_after, 15 * PST_S);
     assert_int_equal(pool->kv_tokens_max, 0);
+    pst_config_free(c);
+}
+
+static void the_scaler_has_its_defaults(void **state)
+{
+    struct pst_config *c = read_text(smallest);
+    const struct pst_scaler_pool *pool = &c->scaler.pools[0];
+
+    (void)state;
+    assert_int_equal(c->scaler.pools_count, 1);
+    assert_int_equal(c->scaler.classes_count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(c->scaler.classes[i].target, c->gate.classes[i].target);
+        assert_int_equal(c->scaler.classes[i].depth_weight, 3 - i);
+        assert_int_equal(c->scaler.classes[i].envelope, i < 2);
+    }
+    assert_int_equal(pool->min, 1);
+    assert_int_equal(pool->max, 256);
+    assert_int_equal(pool->slots, 4);
+    assert_int_equal(pool->rule, PST_RULE_AHEAD);
+    assert_int_equal(pool->actuate, 0);
+    assert_int_equal(pool->out_above, 2 * PST_S);
+    assert_int_equal(pool->in_below, PST_S / 2);
+    assert_int_equal(pool->start_time, 120 * PST_S);
+    assert_int_equal(pool->drain_deadline, 600 * PST_S);
+    assert_int_equal(pool->utilisation_ppm, 950000);
+    assert_int_equal(pool->cost_micro, 0);
     pst_config_free(c);
 }
 
@@ -234,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sample_says_what_it_means),
         cmocka_unit_test(defaults_are_as_documented),
+        cmocka_unit_test(the_scaler_has_its_defaults),
         cmocka_unit_test(port_zero_is_the_systems_choice),
         cmocka_unit_test(reload_names_what_needs_a_restart),
         cmocka_unit_test(documentation_names_every_key),
