@@ -31,12 +31,12 @@ static uint32_t free_indices(const struct pst_scaler *scaler)
     return (uint32_t)pst_sub_sat(scaler->config.replicas_max, used);
 }
 
-static uint32_t affordable(const struct pst_scaler_seat *seat)
+uint32_t pst_act_affordable(const struct pst_scaler_seat *seat)
 {
     const struct pst_scaler_pool *config = seat->config;
 
     return pst_cost_allows(&seat->cost, config->cost_micro, config->budget_hour_micro,
-                           config->budget_day_micro, pst_life_start_time(seat));
+                           config->budget_day_micro, pst_census_start_time(seat));
 }
 
 uint32_t pst_act_startable(const struct pst_scaler *scaler, uint16_t pool,
@@ -45,7 +45,7 @@ uint32_t pst_act_startable(const struct pst_scaler *scaler, uint16_t pool,
     const struct pst_scaler_seat *seat = &scaler->seats[pool];
     uint32_t by_backoff = pst_backoff_allows(&seat->backoff, census->trying, scaler->now);
     uint32_t by_quota = pst_signals_quota(&seat->signals, seat->config->stale_after, scaler->now);
-    uint32_t by_money = (uint32_t)pst_sub_sat(affordable(seat), pst_census_running(census));
+    uint32_t by_money = (uint32_t)pst_sub_sat(pst_act_affordable(seat), pst_census_running(census));
     uint32_t vetoes = 0;
     uint64_t most = free_indices(scaler);
 

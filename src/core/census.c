@@ -2,7 +2,7 @@
 #include "core/num.h"
 #include "core/scaler_internal.h"
 
-pst_ns pst_life_start_time(const struct pst_scaler_seat *seat)
+pst_ns pst_census_start_time(const struct pst_scaler_seat *seat)
 {
     return pst_starts_p90(&seat->cold, seat->config->start_time);
 }
@@ -17,7 +17,7 @@ bool pst_census_is_stuck(const struct pst_scaler_seat *seat, pst_ns since, pst_n
 {
     pst_ns age = pst_sub_sat(now, since);
 
-    return age > 2 * pst_max_u64(pst_life_start_time(seat), PST_SCALER_PERIOD) ||
+    return age > 2 * pst_max_u64(pst_census_start_time(seat), PST_SCALER_PERIOD) ||
            (seat->config->start_timeout != 0 && age >= seat->config->start_timeout);
 }
 
@@ -47,7 +47,7 @@ static void count_replica(struct pst_census *c, const struct pst_scaler_seat *se
         if (r->for_warm)
             c->warming++;
         else
-            count_coming(c, seat, r->born, pst_life_start_time(seat), now);
+            count_coming(c, seat, r->born, pst_census_start_time(seat), now);
         c->trying += r->op != 0 && r->born > seat->backoff.failed_at;
         break;
     case PST_LIFE_WARM:
@@ -60,7 +60,7 @@ static void count_replica(struct pst_census *c, const struct pst_scaler_seat *se
         if (r->state == PST_REPLICA_READY)
             c->ready++;
         else
-            count_coming(c, seat, r->since, pst_life_start_time(seat), now);
+            count_coming(c, seat, r->since, pst_census_start_time(seat), now);
         break;
     case PST_LIFE_DRAINING:
         c->draining++;
@@ -96,7 +96,7 @@ void pst_census(const struct pst_scaler *scaler, uint16_t pool, struct pst_censu
         else if (ask->warm)
             c.warming++;
         else
-            count_coming(&c, seat, ask->at, pst_life_start_time(seat), scaler->now);
+            count_coming(&c, seat, ask->at, pst_census_start_time(seat), scaler->now);
         c.trying += !ask->unwanted && ask->at > seat->backoff.failed_at;
     }
     *ret_census = c;

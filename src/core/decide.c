@@ -30,7 +30,7 @@ static bool is_stale(const struct pst_scaler_seat *seat, pst_ns now)
 /* After a start we know less than whoever ran before us: for the longest start, or drain. */
 static bool is_held(const struct pst_scaler *scaler, const struct pst_scaler_seat *seat)
 {
-    pst_ns hold = pst_max_u64(seat->config->start_time, pst_life_start_time(seat));
+    pst_ns hold = pst_max_u64(seat->config->start_time, pst_census_start_time(seat));
 
     hold = pst_max_u64(hold, pst_max_u64(seat->config->warm_time, seat->config->drain_deadline));
     return scaler->now - scaler->first_tick < hold;
@@ -45,7 +45,7 @@ static void supply(const struct pst_scaler_seat *seat, const struct pst_census *
                    struct pst_supply *ret_supply)
 {
     *ret_supply = (struct pst_supply){
-        .start = pst_life_start_time(seat),
+        .start = pst_census_start_time(seat),
         .slots = seat->config->slots,
         .ready = c->ready,
         .starting = c->coming,
@@ -159,12 +159,9 @@ static uint32_t needed(const struct pst_scaler_seat *seat, const struct pst_scal
 /* What may run at most, by the budget: never less than min. */
 static uint32_t limit(const struct pst_scaler_seat *seat, const struct pst_census *c)
 {
-    const struct pst_scaler_pool *config = seat->config;
-    uint32_t allowed = pst_cost_allows(&seat->cost, config->cost_micro, config->budget_hour_micro,
-                                       config->budget_day_micro, pst_life_start_time(seat));
+    uint64_t allowed = pst_sub_sat(pst_act_affordable(seat), c->warm + c->warming);
 
-    allowed = (uint32_t)pst_sub_sat(allowed, c->warm + c->warming);
-    return most_u32(config->min, least_u32(allowed, config->max));
+    return most_u32(seat->config->min, (uint32_t)pst_min_u64(allowed, seat->config->max));
 }
 
 static void bound(const struct pst_scaler_seat *seat, struct pst_scaler_need *n)
@@ -229,7 +226,7 @@ static void record(struct pst_scaler *scaler, uint16_t pool, const struct pst_sc
     bool is_news;
 
     decision.u.decision.desired = to_u16(seat->desired);
-    decision.u.decision.before = to_u16(n->before);
+    decision.u.decision.before = to_u16(n->stood);
     decision.u.decision.ready = to_u16(c->ready);
     decision.u.decision.starting = to_u16(c->coming + c->stuck);
     decision.u.decision.warm = to_u16(c->warm);
@@ -267,7 +264,7 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
     };
     pst_census(scaler, pool, &n.census);
     supply(seat, &n.census, &n.supply);
-    n.before = standing(seat, &n, scaler->now);
+    n.stood = n.before = standing(seat, &n, scaler->now);
     ask(scaler, seat, &n);
     n.need = needed(seat, &n);
     bound(seat, &n);

@@ -40,7 +40,7 @@ static void tick(struct pst_scaler *scaler, uint64_t wall_s)
         pst_life_overdue(scaler, p);
         pst_census(scaler, p, &census);
         pst_cost_tick(&seat->cost, scaler->now, wall_s, pst_census_running(&census));
-        pst_demand_tick(seat->demand, scaler->now, pst_life_start_time(seat), seat->observed);
+        pst_demand_tick(seat->demand, scaler->now, pst_census_start_time(seat), seat->observed);
         pst_scaler_decide(scaler, p);
         seat->observed = false;
         seat->busy = false;
@@ -65,7 +65,7 @@ static void observe(struct pst_scaler *scaler, struct pst_scaler_event event)
     pst_demand_observe(seat->demand, &event);
 }
 
-static void floor_(struct pst_scaler *scaler, const struct pst_scaler_event *event)
+static void set_floor(struct pst_scaler *scaler, const struct pst_scaler_event *event)
 {
     struct pst_floor_span span = {event->u.floor.from, event->u.floor.until,
                                   event->u.floor.replicas, event->u.floor.source};
@@ -106,7 +106,7 @@ void pst_scaler_step(struct pst_scaler *scaler, const struct pst_scaler_event *e
                              event->u.signal.value, event->u.signal.age, scaler->now);
         break;
     case PST_SCALER_FLOOR:
-        floor_(scaler, event);
+        set_floor(scaler, event);
         break;
     case PST_SCALER_SCALE:
         seat->told = event->u.scale.replicas;

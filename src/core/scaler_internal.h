@@ -2,7 +2,7 @@
  * scaler_internal.h - what the files behind scaler.h share. Nobody else includes it.
  *
  * A tick's walk, per pool: life.c looks which starts and drains are overdue; decide.c asks demand.h what
- * is needed and what may be had (backoff.h, cost.h, signals.h); with less needed, scalein.c says how far
+ * is needed and what may be had (backoff.h, cost.h, signals.h); with less needed, scalein.c and hold.h say how far
  * down is safe; act.c turns the number into steps, warmpool.c keeps the loaded ones. Every step is
  * said into the outbox at once, and the lives of the replicas follow what was said, not what was heard:
  * news is late, and must not be acted upon twice.
@@ -132,10 +132,11 @@ void pst_life_overdue(struct pst_scaler *scaler, uint16_t pool);
 void pst_life_remove_drained(struct pst_scaler *scaler, uint16_t pool);
 void pst_life_enter(struct pst_scaler *scaler, uint16_t replica, enum pst_life life);
 void pst_life_remove_ask(struct pst_scaler *scaler, uint32_t index);
-pst_ns pst_life_start_time(const struct pst_scaler_seat *seat);
 
 /* census.c: what there is. */
 void pst_census(const struct pst_scaler *scaler, uint16_t pool, struct pst_census *ret_census);
+/* Of a cold start, as measured. */
+pst_ns pst_census_start_time(const struct pst_scaler_seat *seat);
 bool pst_census_is_stuck(const struct pst_scaler_seat *seat, pst_ns since, pst_ns now);
 static inline uint32_t pst_census_serving(const struct pst_census *c)
 {
@@ -159,7 +160,8 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool);
 struct pst_scaler_need {
     struct pst_census census;
     struct pst_supply supply;
-    uint32_t before; /* the number that stands */
+    uint32_t stood;  /* the number that stands */
+    uint32_t before; /* … within what may be */
     uint32_t need;   /* the largest term, within what may be */
     uint32_t vetoes;
     bool is_stale;
@@ -171,6 +173,8 @@ struct pst_scaler_need {
 uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_need *n);
 
 /* act.c: from what there is to `desired`. */
+/* How many the budgets allow to run, all counted; UINT32_MAX: no bound. */
+uint32_t pst_act_affordable(const struct pst_scaler_seat *seat);
 /* How many STARTs may be asked for now; bits of those that say no. */
 uint32_t pst_act_startable(const struct pst_scaler *scaler, uint16_t pool,
                            const struct pst_census *census, uint32_t wanted, uint32_t *ret_vetoes);

@@ -129,6 +129,24 @@ static void test_steady_load(void **state)
     world_done(&w);
 }
 
+static void test_short_bursts(void **state)
+{
+    struct pst_scaler_config config = world_config();
+    struct world w;
+
+    (void)state;
+    config.pools[0].min = 2;
+    config.classes[0].envelope = 0;
+    world_init(&w, &config, "bursts shorter than a start add nothing");
+    world_play(&w, "r2 a10 o10 +600");
+    for (int i = 0; i < 4; i++)
+        world_play(&w, "a40 q60 o20 +10 a10 q30 +9 ?2:worth +1 q0 o10 +580");
+    assert_string_equal(w.log, "");
+    world_play(&w, "a60 q90 o20 +200"); /* this one lasts */
+    assert_true(w.starts >= 2);
+    world_done(&w);
+}
+
 static void test_retrying_clients_do_not_multiply(void **state)
 {
     struct pst_scaler_config config = world_config();
@@ -306,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_floors),
         cmocka_unit_test(test_money),
         cmocka_unit_test(test_steady_load),
+        cmocka_unit_test(test_short_bursts),
         cmocka_unit_test(test_retrying_clients_do_not_multiply),
         cmocka_unit_test(test_start_times_are_measured),
         cmocka_unit_test(test_record),
