@@ -161,17 +161,34 @@ static double seen(const struct pst_season *season, const struct pst_series *ser
     return most;
 }
 
+/* Did the burst at this step of the past come again in one of the last seasons, `ago` seasons later? */
+static bool still_comes(const struct pst_season *season, const struct pst_bursts *bursts,
+                        uint64_t step, uint64_t ago)
+{
+    const struct reach reach = reach_of(season, step);
+    const struct pst_burst *burst = pst_bursts_touching(bursts, reach.from, reach.to);
+
+    for (uint64_t later = ago - PST_SEASON_BACK + 1; burst != NULL && later <= ago; later++)
+        if (follower(season, bursts, burst->start + later * season->period) != NULL)
+            return true;
+    return false;
+}
+
 double pst_season_at(const struct pst_season *season, const struct pst_series *series,
                      const struct pst_bursts *bursts, uint64_t step)
 {
     const uint64_t back = seasons_back(season, series, step);
     double most = PST_RATE_UNKNOWN;
 
-    for (uint64_t ago = back; ago < back + PST_SEASON_BACK; ago++) {
+    for (uint64_t ago = back; ago < back + PST_SEASON_LOOK; ago++) {
         double rate;
 
         if (ago * season->period > step)
             break;
+        if (ago >= back + PST_SEASON_BACK &&
+            !(season->is_open &&
+              still_comes(season, bursts, step - ago * season->period, ago - back)))
+            continue;
         rate = seen(season, series, bursts, step - ago * season->period);
         most = rate > most ? rate : most;
     }

@@ -25,6 +25,7 @@
 #include "core/forecast_series.h"
 
 #define PST_SEASON_BACK   2 /* so many seasons ago still counts */
+#define PST_SEASON_LOOK   6 /* … of a burst that still comes: bursts differ in length */
 #define PST_SEASON_SHIFTS 8
 
 struct pst_season {
@@ -43,9 +44,9 @@ void pst_season_init(struct pst_season *season, uint32_t period, pst_ns step);
 void pst_season_judge(struct pst_season *season, const struct pst_series *series,
                       const struct pst_bursts *bursts);
 /*
- * The rate of a step to come: the larger of the same step of the last two seasons; near their bursts
- * the largest within the steps by which bursts have been off, and one more before. Unknown if neither
- * is known.
+ * The rate of a step to come: the larger of the same step of the last two seasons, and of the last six
+ * where a burst that still comes was on; near bursts the largest within the steps by which they have
+ * been off, and one more before. Unknown if none is known.
  */
 double pst_season_at(const struct pst_season *season, const struct pst_series *series,
                      const struct pst_bursts *bursts, uint64_t step);
