@@ -39,7 +39,11 @@ void pst_hist_add_many(struct pst_hist *hist, uint64_t value, uint64_t times)
 
 void pst_hist_add(struct pst_hist *hist, uint64_t value)
 {
-    pst_hist_add_many(hist, value, 1);
+    hist->count++;
+    hist->sum = pst_add_sat(hist->sum, value);
+    if (value > hist->max)
+        hist->max = value;
+    hist->buckets[bucket_of(value)]++;
 }
 
 void pst_hist_merge(struct pst_hist *into, const struct pst_hist *from)

@@ -184,15 +184,6 @@ double pst_pow(double x, double y)
     return pst_exp(y * pst_ln(x));
 }
 
-uint64_t pst_to_u64(double x)
-{
-    if (!(x > 0)) /* NaN too */
-        return 0;
-    if (x >= 18446744073709551616.0)
-        return UINT64_MAX;
-    return (uint64_t)x;
-}
-
 uint64_t pst_ceil_u64(double x)
 {
     uint64_t down = pst_to_u64(x);

@@ -64,7 +64,15 @@ double pst_sqrt(double x);
 double pst_pow(double x, double y);
 
 /* The one way back to integers: toward zero; NaN and negatives give 0, too large UINT64_MAX. */
-uint64_t pst_to_u64(double x);
+static inline uint64_t pst_to_u64(double x)
+{
+    if (!(x > 0)) /* NaN too */
+        return 0;
+    if (x < 9223372036854775808.0) /* nearly always, and the cheaper conversion */
+        return (uint64_t)(int64_t)x;
+    return x >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)x;
+}
+
 /* The same, rounded up. */
 uint64_t pst_ceil_u64(double x);
 

@@ -3,32 +3,12 @@
 
 #include "core/num.h"
 
-static uint64_t rotate(uint64_t x, int bits)
-{
-    return (x << bits) | (x >> (64 - bits));
-}
-
 void pst_prng_init(struct pst_prng *prng, uint64_t seed)
 {
     for (size_t i = 0; i < PST_COUNT_OF(prng->state); i++) {
         seed += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64: a Weyl sequence, mixed */
         prng->state[i] = pst_mix64(seed);
     }
-}
-
-uint64_t pst_prng_next(struct pst_prng *prng)
-{
-    uint64_t *s = prng->state;
-    uint64_t result = rotate(s[1] * 5, 7) * 9;
-    uint64_t t = s[1] << 17;
-
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = rotate(s[3], 45);
-    return result;
 }
 
 uint64_t pst_prng_below(struct pst_prng *prng, uint64_t bound)
@@ -43,9 +23,4 @@ uint64_t pst_prng_below(struct pst_prng *prng, uint64_t bound)
         x = pst_prng_next(prng);
     } while (x < floor);
     return x % bound;
-}
-
-double pst_prng_unit(struct pst_prng *prng)
-{
-    return (double)(pst_prng_next(prng) >> 11) * (1.0 / 9007199254740992.0);
 }

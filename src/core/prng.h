@@ -17,10 +17,29 @@ struct pst_prng {
 };
 
 void pst_prng_init(struct pst_prng *prng, uint64_t seed);
-uint64_t pst_prng_next(struct pst_prng *prng);
+
+static inline uint64_t pst_prng_next(struct pst_prng *prng)
+{
+    uint64_t *s = prng->state;
+    uint64_t product = s[1] * 5;
+    uint64_t result = (product << 7 | product >> 57) * 9;
+    uint64_t t = s[1] << 17;
+
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = s[3] << 45 | s[3] >> 19;
+    return result;
+}
+
 /* Uniform in [0, bound), without bias; 0 for bound 0. */
 uint64_t pst_prng_below(struct pst_prng *prng, uint64_t bound);
 /* Uniform in [0, 1), 53 bits. */
-double pst_prng_unit(struct pst_prng *prng);
+static inline double pst_prng_unit(struct pst_prng *prng)
+{
+    return (double)(pst_prng_next(prng) >> 11) * (1.0 / 9007199254740992.0);
+}
 
 #endif

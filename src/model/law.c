@@ -122,6 +122,7 @@ static bool read_parameters(struct reader *r, struct pst_law *law)
         if (!read_two(r, false, &law->shape, &law->mean))
             return false;
         r->why = "the coefficient of variation must be above 0 and at most 100";
+        law->spread = pst_sqrt(pst_ln(1.0 + law->shape * law->shape));
         return law->shape > 0.0 && law->shape <= 100.0;
     case PST_LAW_WEIBULL:
         if (!read_two(r, false, &law->shape, &law->mean))
@@ -247,11 +248,10 @@ static double weibull_moment(double n, double shape)
     return pst_exp(ln_gamma(1.0 + n / shape));
 }
 
-static double draw_lognormal(double mean, double cv, struct pst_prng *prng)
+static double draw_lognormal(const struct pst_law *law, struct pst_prng *prng)
 {
-    double variance = pst_ln(1.0 + cv * cv); /* of the logarithm */
-
-    return mean * pst_exp(pst_sqrt(variance) * pst_law_normal(prng) - variance / 2.0);
+    PST_ASSERT(law->spread > 0.0);
+    return law->mean * pst_exp(law->spread * (pst_law_normal(prng) - law->spread / 2.0));
 }
 
 static double draw(const struct pst_law *law, struct pst_prng *prng, double prompt, double output)
@@ -272,7 +272,7 @@ static double draw(const struct pst_law *law, struct pst_prng *prng, double prom
         return law->mean / weibull_moment(1.0, law->shape) *
                pst_pow(-pst_ln(unit_above_zero(prng)), 1.0 / law->shape);
     case PST_LAW_LOGNORMAL:
-        return draw_lognormal(law->mean, law->shape, prng);
+        return draw_lognormal(law, prng);
     case PST_LAW_PARETO:
         return law->mean * (law->shape - 1.0) / law->shape *
                pst_pow(unit_above_zero(prng), -1.0 / law->shape);

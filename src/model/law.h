@@ -49,6 +49,7 @@ struct pst_law {
         shape; /* GAMMA, LOGNORMAL: coefficient of variation; PARETO: alpha; WEIBULL: k; UNIFORM: half width */
     double per_prompt; /* TOKENS: ns per prompt token … */
     double per_output; /* … and per output token */
+    double spread;     /* LOGNORMAL: deviation of the logarithm, from the shape; reading sets it */
 };
 
 /* PST_OK, or PST_E_SYNTAX with *ret_why (English, static); *ret_law is written on PST_OK only. */
