@@ -49,6 +49,8 @@ uint32_t pst_act_startable(const struct pst_scaler *scaler, uint16_t pool,
     uint32_t vetoes = 0;
     uint64_t most = free_indices(scaler);
 
+    if (most < wanted)
+        vetoes |= 1u << PST_VETO_MAX;
     if (by_backoff < wanted)
         vetoes |= 1u << (seat->backoff.wall ? PST_VETO_QUOTA : PST_VETO_BACK_OFF);
     if (by_quota < wanted)

@@ -250,6 +250,14 @@ static void record(struct pst_scaler *scaler, uint16_t pool, const struct pst_sc
     *pst_scaler_say(scaler, PST_SCALER_DECISION, pool) = decision;
 }
 
+static void learn(struct pst_scaler_seat *seat, const struct pst_scaler_need *n, pst_ns now)
+{
+    if (seat->desired < n->before)
+        pst_hold_lowered(&seat->hold, now);
+    else if (seat->desired > n->before)
+        pst_hold_raised(&seat->hold, pst_add_sat(n->supply.start, seat->config->in_after), now);
+}
+
 void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
 {
     struct pst_scaler_seat *seat = &scaler->seats[pool];
@@ -279,11 +287,8 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
         seat->guarded_since = PST_NEVER;
         seat->desired = obtainable(scaler, pool, &n);
     }
-    if (seat->desired < n.before)
-        pst_hold_lowered(&seat->hold, scaler->now);
-    else if (seat->desired > n.before)
-        pst_hold_raised(&seat->hold, pst_add_sat(n.supply.start, seat->config->in_after),
-                        scaler->now);
+    if (seat->config->rule == PST_RULE_AHEAD) /* the others are what they are known to be */
+        learn(seat, &n, scaler->now);
     seat->decided = true;
     record(scaler, pool, &n);
     if (seat->config->actuate)

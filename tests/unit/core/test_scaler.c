@@ -197,8 +197,7 @@ static void test_zero(void **state)
     static const struct world_row rows[] = {
         {"nothing is there, nothing is started", "+3000 ?0:", "", to_zero},
         {"B085: the first ticket wakes, after 45 min too", "+2700 wake", "2700:S1", to_zero},
-        {"… and is waited for", "+2700 wake q1 +150 ?1: q0 +61", "2700:S1 2909:M0 2909:D0",
-         to_zero},
+        {"… and is waited for", "+2700 wake q1 +150 q0 +61", "2700:S1 2909:M0 2909:D0", to_zero},
         {"woken once", "+10 wake wake q1 +1 wake", "10:S1", to_zero},
         {"a ticket in flight keeps the last one", "r1 o1 +3000 ?1:", "", to_zero},
         {"to zero when none is there for in_after", "r1 +101 ?0:", "100:M0 100:D0", to_zero},

@@ -267,6 +267,57 @@ static void test_configuration(void **state)
     world_done(&w);
 }
 
+/* Pools decide alone, and share the places that replicas can have. */
+static void test_pools(void **state)
+{
+    struct pst_scaler_config config = world_config();
+    struct pst_scaler_event event = {.kind = PST_SCALER_TICK, .now = PST_S};
+    struct pst_scaler_action action;
+    struct pst_scaler *scaler;
+    uint32_t starts[2] = {0, 0};
+
+    (void)state;
+    config.replicas_max = 8;
+    config.pools_count = 2;
+    config.pools[1] = config.pools[0];
+    config.pools[0].min = 5;
+    config.pools[1].min = 4;
+    assert_int_equal(pst_scaler_new(&config, &scaler), PST_OK);
+    pst_scaler_step(scaler, &event);
+    while (pst_scaler_poll(scaler, &action))
+        starts[action.pool] += action.kind == PST_SCALER_START;
+    assert_int_equal(starts[0], 5);
+    assert_int_equal(starts[1], 3); /* the eighth place was the last */
+    pst_scaler_verify(scaler);
+    assert_true(pst_scaler_decision(scaler, 1, &action));
+    assert_int_equal(action.pool, 1);
+    assert_int_equal(action.u.decision.desired, 4);
+    assert_false(pst_scaler_decision(scaler, 2, &action));
+    /* What names a pool, class, replica or kind that there is not is nobody's. */
+    event = (struct pst_scaler_event){.kind = PST_SCALER_WAKE, .pool = 2, .now = 2 * PST_S};
+    pst_scaler_step(scaler, &event);
+    event = (struct pst_scaler_event){.kind = PST_SCALER_OBSERVE_CLASS, .class_ = 2};
+    pst_scaler_step(scaler, &event);
+    event = (struct pst_scaler_event){.kind = PST_SCALER_OBSERVE_POOL, .class_ = 9};
+    pst_scaler_step(scaler, &event);
+    event = (struct pst_scaler_event){.kind = PST_SCALER_REPLICA};
+    event.u.replica.replica = 8;
+    pst_scaler_step(scaler, &event);
+    event = (struct pst_scaler_event){.kind = PST_SCALER_SIGNAL};
+    event.u.signal.kind = PST_SIGNAL_COUNT;
+    pst_scaler_step(scaler, &event);
+    event = (struct pst_scaler_event){.kind = PST_SCALER_FLOOR};
+    event.u.floor.source = PST_FLOOR_COUNT;
+    pst_scaler_step(scaler, &event);
+    event = (struct pst_scaler_event){.kind = PST_SCALER_RESULT};
+    event.u.result.replica = 99;
+    event.u.result.action = PST_SCALER_DRAIN;
+    pst_scaler_step(scaler, &event);
+    assert_false(pst_scaler_poll(scaler, &action));
+    pst_scaler_verify(scaler);
+    pst_scaler_free(scaler);
+}
+
 /* ---- any weather ---- */
 
 static void any_weather(uint64_t seed, struct world *w)
@@ -329,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_start_times_are_measured),
         cmocka_unit_test(test_record),
         cmocka_unit_test(test_configuration),
+        cmocka_unit_test(test_pools),
         cmocka_unit_test(test_any_weather),
     };
 
