@@ -9,6 +9,7 @@
 #include "cmd/options.h"
 #include "config/config.h"
 #include "config/scenario.h"
+#include "config/source.h"
 
 static const char *level_name(enum pst_problem_level level)
 {
@@ -112,11 +113,23 @@ static bool print_json(const struct reading *reading)
     return text != NULL;
 }
 
+/* Read once, for it may be a pipe. */
 static int read_file(const char *path, struct reading *reading)
 {
-    *reading = (struct reading){.path = path, .is_scenario = pst_scenario_is_file(path)};
-    return reading->is_scenario ? pst_scenario_read(path, &reading->scenario, &reading->problems)
-                                : pst_config_read(path, &reading->config, &reading->problems);
+    char *text = NULL;
+    size_t len;
+    int rc;
+
+    *reading = (struct reading){.path = path};
+    rc = pst_source_read(path, &reading->problems, &text, &len);
+    if (rc != PST_OK)
+        return rc;
+    reading->is_scenario = pst_scenario_is(text, len);
+    rc = reading->is_scenario
+             ? pst_scenario_parse(path, text, len, &reading->scenario, &reading->problems)
+             : pst_config_parse(path, text, len, &reading->config, &reading->problems);
+    free(text);
+    return rc;
 }
 
 int pst_cmd_check(int argc, char **argv)

@@ -176,19 +176,6 @@ bool pst_scenario_is(const char *text, size_t len)
     return false;
 }
 
-bool pst_scenario_is_file(const char *path)
-{
-    struct pst_problems problems = {0};
-    char *text = NULL;
-    size_t len = 0;
-    const bool is =
-        pst_source_read(path, &problems, &text, &len) == PST_OK && pst_scenario_is(text, len);
-
-    free(text);
-    pst_problems_done(&problems);
-    return is;
-}
-
 void pst_scenario_document(FILE *out)
 {
     fputs("<!-- Written by `penstock docs scenarios`, from here to the end. -->\n\n# Reference\n",

@@ -22,9 +22,8 @@ int pst_scenario_parse(const char *path, const char *text, size_t len,
 void pst_scenario_free(struct pst_scenario_file *file); /* takes NULL */
 /* Not const: a caller may add streams' rows from a recording, and choose the seed. */
 struct pst_scenario *pst_scenario_of(struct pst_scenario_file *file);
-/* Does the text look like a scenario rather than a configuration? Of a file: false where it cannot be read. */
+/* Does the text look like a scenario rather than a configuration? */
 bool pst_scenario_is(const char *text, size_t len);
-bool pst_scenario_is_file(const char *path);
 
 /*
  * A policy named by its parts, "GATE+PILOT[:TARGET][@ACTUATOR]", as in "fifo+hpa-occupancy:70%@direct".

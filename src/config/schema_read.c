@@ -141,11 +141,11 @@ static void read_items(struct walk *w, const char *name, const struct pst_field 
     memcpy(place, &items, sizeof items);
 }
 
-static void read_field(struct walk *w, const struct pst_section *section,
-                       const struct pst_field *field, const struct pst_tree_node *node, void *base)
+/* name: what the value is called in messages. */
+static void read_field(struct walk *w, const char *name, const struct pst_field *field,
+                       const struct pst_tree_node *node, void *base)
 {
     unsigned char *place = (unsigned char *)base + field->offset;
-    const char *name = field->key != NULL ? field->key : section->title;
 
     if (pst_value_is_scalar(field->kind))
         read_scalar(w, name, field, node, place);
@@ -212,7 +212,7 @@ static void read_map(struct walk *w, const struct pst_section *section,
         if (field == NULL)
             complain_unknown(w, section, node->items[i]);
         else
-            read_field(w, section, field, node->items[i + 1], base);
+            read_field(w, field->key, field, node->items[i + 1], base);
     }
     complain_missing(w, section, node);
 }
@@ -225,13 +225,13 @@ static void read_section(struct walk *w, const struct pst_section *section,
     apply_defaults(w, section, base);
 
     if (section->fields[0].key == NULL)
-        read_field(w, section, &section->fields[0], node, base);
+        read_field(w, section->title, &section->fields[0], node, base);
     else if (node->kind == PST_TREE_MAP)
         read_map(w, section, node, base);
     else if (section->listed != NULL && node->kind == PST_TREE_LIST)
-        read_field(w, section, find(section, section->listed), node, base);
+        read_field(w, section->title, find(section, section->listed), node, base);
     else if (section->plain != NULL && node->kind == PST_TREE_TEXT)
-        read_field(w, section, find(section, section->plain), node, base);
+        read_field(w, section->title, find(section, section->plain), node, base);
     else if (node->kind == PST_TREE_TEXT && node->text[0] == '\0' && !node->quoted)
         complain(w, node, "%s: nothing is given; write {} for the defaults", section->title);
     else

@@ -357,7 +357,7 @@ static const struct row rows[] = {
     {"a source", STREAM("class: high, service: 1s"), E, 4, 15, "when do its requests come?"},
     {"one source", STREAM("trace: none.csv, rate: 1/s, service: 1s"), E, 4, 39, "recorded arrivals have no rate"},
     {"one recording", STREAM("trace: none.csv, recording: x, service: 1s"), E, 4, 44, "beside `trace`"},
-    {"a rate has its unit", STREAM("class: high, rate: 200, service: 1s"), E, 4, 35, "expected a rate, as 200/s, 12/m, 30/h"},
+    {"a rate has its unit", STREAM("class: high, rate: 200, service: 1s"), E, 4, 35, "arrivals.*.rate: '200' cannot be read; expected a rate, as 200/s, 12/m, 30/h"},
     {"a law says what is wrong", STREAM("class: high, rate: 1/s, service: \"exp:100\""), E, 4, 49, "service: a duration needs a unit"},
     {"a form has no mean", STREAM("class: high, rate: 1/s, service: 1s, gaps: exp:1s"), E, 4, 59, "gaps: "},
     {"pieces ascend", STREAM("class: high, service: 1s, rate: [{at: 1s, rate: 1/s}, {at: 1s, rate: 2/s}]"), E, 4, 48, "piece 2"},
