@@ -4,7 +4,7 @@
 #define FAST_S    10   /* the mean that begins and ends a burst */
 #define EDGE_S    3    /* the shorter one that dates its end */
 #define PRESENT_S 30   /* the mean that is its rate */
-#define LEARN_S   20   /* until then the calm rate is not known */
+#define LEARN_S   50   /* until then the calm rate is not known */
 #define LEVEL_S   1800 /* a burst that lasts longer is none */
 
 static double follow(double mean, double value, double samples)
@@ -21,24 +21,30 @@ static void deviation_add(struct pst_burst *b, const struct pst_window *window, 
         b->deviation = follow(b->deviation, distance < 0 ? -distance : distance, samples);
 }
 
+/* What is refused counts for as long as it goes on, and is forgotten soon after. */
+static void refused_add(struct pst_burst *b, const struct pst_burst_config *config,
+                        const struct pst_window *refusals, double samples)
+{
+    bool goes_on = pst_window_mean_ago(refusals, FAST_S, PRESENT_S) > 0;
+
+    if (!goes_on && config->refused_s < b->seconds)
+        samples = config->refused_s > 0 ? config->refused_s : 1;
+    b->refused = follow(b->refused, pst_window_mean_ago(refusals, FAST_S, 1), samples);
+}
+
 /* The second of 10 s ago was outside bursts. */
 static void calm_add(struct pst_burst *b, const struct pst_burst_config *config,
                      const struct pst_window *window, const struct pst_window *refusals)
 {
-    double refused = pst_window_mean_ago(refusals, FAST_S, 1);
-    double admitted = pst_window_mean_ago(window, FAST_S, 1) - refused;
-    double samples;
+    double rate = pst_window_mean_ago(window, FAST_S, 1);
 
     if (!pst_window_knows(window, FAST_S))
         return;
     if (b->seconds < config->memory_s)
         b->seconds++;
-    samples = b->seconds;
-    deviation_add(b, window, samples);
-    b->admitted = follow(b->admitted, admitted, samples);
-    if (refused < b->refused && config->refused_s < b->seconds)
-        samples = config->refused_s > 0 ? config->refused_s : 1;
-    b->refused = follow(b->refused, refused, samples);
+    deviation_add(b, window, b->seconds);
+    b->admitted = follow(b->admitted, rate - pst_window_mean_ago(refusals, FAST_S, 1), b->seconds);
+    refused_add(b, config, refusals, b->seconds);
 }
 
 static double rise_of(const struct pst_burst *b, const struct pst_burst_config *config)
@@ -50,30 +56,54 @@ static double rise_of(const struct pst_burst *b, const struct pst_burst_config *
     return rise < config->floor ? config->floor : rise;
 }
 
-static void learn(struct pst_burst *b)
+static bool is_in_doubt(const struct pst_burst *b)
 {
-    b->lengths_s[b->next] = b->busy_s;
-    b->next = (b->next + 1) % PST_BURST_KEPT;
-    if (b->learned < PST_BURST_KEPT)
-        b->learned++;
+    return b->sum < b->ceiling * b->age_s;
+}
+
+static void begin(struct pst_burst *b, double fast)
+{
+    b->doubt = pst_burst_calm(b);
+    b->ceiling = b->doubt + b->rise;
+    b->sum = fast;
+    b->age_s = b->busy_s = 1;
+}
+
+static void end(struct pst_burst *b)
+{
+    if (is_in_doubt(b)) {
+        b->admitted = b->doubt - b->refused;
+    } else {
+        b->lengths_s[b->next] = b->busy_s;
+        b->next = (b->next + 1) % PST_BURST_KEPT;
+        b->learned += b->learned < PST_BURST_KEPT;
+    }
+    b->age_s = 0;
+}
+
+/* It lasts: it is what comes now. */
+static void settle(struct pst_burst *b, const struct pst_window *window)
+{
+    b->admitted = pst_window_mean(window, PST_WINDOW_SECONDS);
+    b->refused = 0;
     b->age_s = 0;
 }
 
 /* One second of a burst. */
 static void burst_add(struct pst_burst *b, const struct pst_window *window, double fast)
 {
-    double high = pst_burst_calm(b) + b->rise / 2;
+    double high = b->doubt + b->rise / 2;
 
     b->age_s++;
+    b->sum += fast;
     if (pst_window_mean(window, EDGE_S) >= high)
         b->busy_s = b->age_s;
-    if (fast < high) {
-        learn(b);
-    } else if (b->age_s > LEVEL_S) {
-        b->admitted = pst_window_mean(window, PST_WINDOW_SECONDS);
-        b->refused = 0;
-        b->age_s = 0;
-    }
+    if (is_in_doubt(b))
+        b->doubt = follow(b->doubt, fast < b->ceiling ? fast : b->ceiling, b->seconds);
+    if (fast < high)
+        end(b);
+    else if (b->age_s > LEVEL_S)
+        settle(b, window);
 }
 
 void pst_burst_add(struct pst_burst *b, const struct pst_burst_config *config,
@@ -89,7 +119,7 @@ void pst_burst_add(struct pst_burst *b, const struct pst_burst_config *config,
     }
     b->rise = rise_of(b, config);
     if (b->seconds >= LEARN_S && fast > pst_burst_calm(b) + b->rise) {
-        b->age_s = b->busy_s = 1;
+        begin(b, fast);
         return;
     }
     if (b->quiet_s < UINT32_MAX)
@@ -100,7 +130,7 @@ void pst_burst_add(struct pst_burst *b, const struct pst_burst_config *config,
 
 double pst_burst_calm(const struct pst_burst *b)
 {
-    return b->admitted + b->refused;
+    return pst_burst_is_on(b) && is_in_doubt(b) ? b->doubt : b->admitted + b->refused;
 }
 
 double pst_burst_present(const struct pst_burst *b, const struct pst_window *window)

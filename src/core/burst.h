@@ -13,10 +13,13 @@
  *             after 30 min: the burst is the new calm, nothing is learned
  *
  * The calm rate is an exponential mean over seconds outside bursts; a second joins it when 10 more have
- * passed without one, so that no burst is taken for calm while it rises. Work that was refused fades
- * from it sooner than other work: whoever was told no does not wait for long.
+ * passed without one, so that no burst is taken for calm while it rises. A burst whose mean is not above
+ * calm + rise is in doubt: it may be noise above a calm rate that is too low. As long as it is, the calm
+ * rate follows it, up to there; if it ends so, nothing is learned and the calm rate stays where it is. Work
+ * that was refused is forgotten sooner than other work, once no more is: whoever was told no does not wait
+ * for long.
  *
- * Guarantee: O(1) per second, O(16) per question; fixed memory. No burst is seen in the first half minute.
+ * Guarantee: O(1) per second, O(16) per question; fixed memory. No burst is seen in the first minute.
  * Source: mean residual life (Cox, "Renewal Theory", 5.2), of the empirical distribution of the last 16
  * lengths; past all of them as long again as it has lasted, which is that of a Pareto law of index 2.
  */
@@ -30,7 +33,7 @@
 struct pst_burst_config {
     double floor;       /* slots: a smaller rise is no burst */
     uint32_t memory_s;  /* of the calm rate, seconds */
-    uint32_t refused_s; /* … of its refused part, once there is less of it */
+    uint32_t refused_s; /* … of its refused part, once nothing more is refused */
 };
 
 /* All zero is the beginning. */
@@ -43,6 +46,9 @@ struct pst_burst {
     uint32_t age_s;   /* of the burst that is on; 0: none is */
     uint32_t busy_s;  /* its age when it was last seen high: where it ends, if it ends now */
     double rise;      /* what it had to rise by */
+    double ceiling;   /* … and to; below it the burst is in doubt */
+    double doubt;     /* the calm rate, if this is none */
+    double sum;       /* of the rates of its seconds */
     uint32_t learned; /* lengths, up to PST_BURST_KEPT */
     uint32_t next;
     uint32_t lengths_s[PST_BURST_KEPT];

@@ -6,6 +6,9 @@
 
 #define STEP        (PST_OUTLOOK_STEP_S * PST_S)
 #define FADE_S      30  /* lateness and occupancy */
+#define FILL_S      300 /* … of how many slots a class gets */
+#define FILL_MIN    0.5
+#define QUEUED_S    5   /* a class that has been queued for so long takes what it can */
 #define SERVICE_S   600 /* service times are remembered for about so long */
 #define MEMORY_S    60  /* of calm rates, at least */
 #define SAMPLES_MIN 10  /* waits, below which a share of them says nothing */
@@ -170,6 +173,21 @@ static void close_arrivals(struct pst_demand *d, const struct pst_demand_seen se
     pst_window_add(&d->requests, pst_to_u64(arrived * PST_S));
 }
 
+/*
+ * A class that has been queued for seconds gets all the slots that it can: how many that is, is seen. A
+ * gate reserves no more than half.
+ */
+static void close_fill(const struct pst_demand *d, struct pst_demand_class *class_, double used)
+{
+    used = used > 1 ? 1 : used < FILL_MIN ? FILL_MIN : used;
+    class_->waiting_s = class_->queued > 0 ? class_->waiting_s + (class_->waiting_s < FADE_S) : 0;
+    if (class_->waiting_s < QUEUED_S || d->slots == 0)
+        return;
+    if (class_->fill <= 0)
+        class_->fill = 1;
+    class_->fill += (used - class_->fill) / FILL_S;
+}
+
 /* Lateness counts for as long as more slots would have helped: while all are in use. */
 static void close_waits(struct pst_demand *d, const struct pst_demand_seen seen[PST_CLASSES_MAX])
 {
@@ -180,6 +198,7 @@ static void close_waits(struct pst_demand *d, const struct pst_demand_seen seen[
         struct pst_demand_class *class_ = &d->classes[c];
         bool is_late;
 
+        close_fill(d, class_, used);
         class_->waited += seen[c].waited - class_->waited / FADE_S;
         class_->late += seen[c].late - class_->late / FADE_S;
         is_late = class_->waited >= SAMPLES_MIN && class_->late > LATE_SHARE * class_->waited &&
@@ -330,6 +349,11 @@ double pst_demand_service_s(const struct pst_demand *d)
 pst_ns pst_demand_aim(const struct pst_demand *d, uint32_t class_)
 {
     return pst_min_u64(d->config[class_].target, d->config[class_].max_wait);
+}
+
+double pst_demand_fill(const struct pst_demand *d, uint32_t class_)
+{
+    return d->classes[class_].fill > 0 ? d->classes[class_].fill : 1;
 }
 
 bool pst_demand_can_wait(const struct pst_demand *d, uint32_t class_)

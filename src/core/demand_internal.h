@@ -26,6 +26,8 @@ struct pst_demand_class {
     struct pst_demand_seen seen; /* since the last second that was closed */
     uint64_t queued_work;        /* now; ns */
     uint32_t queued, inflight;
+    double fill;        /* share of slots in use while it waits; 0: not seen yet */
+    uint32_t waiting_s; /* it has been queued for so long, saturating */
 
     /* Of its own work. */
     struct pst_window window, refusals; /* all that came, and what was refused of it */
@@ -82,6 +84,8 @@ double pst_demand_service_s(const struct pst_demand *demand);
 pst_ns pst_demand_aim(const struct pst_demand *demand, uint32_t class_);
 /* A class that can wait is served by a replica that is started when its work comes. */
 bool pst_demand_can_wait(const struct pst_demand *demand, uint32_t class_);
+/* Of the slots, so many serve a class while it waits, as measured. */
+double pst_demand_fill(const struct pst_demand *demand, uint32_t class_);
 /* The start time in steps, to the nearest. */
 uint32_t pst_demand_lead(const struct pst_demand *demand);
 

@@ -80,6 +80,7 @@ void pst_demand_look(struct pst_demand *d)
         double deadline_s = (double)d->config[c].max_wait / PST_S;
 
         class_->deadline_s = deadline_s < 1 ? 1 : deadline_s; /* a start is never that exact */
+        class_->fill = pst_demand_fill(d, c);
         class_->sheds = d->config[c].sheds != 0;
         queued += (double)d->classes[c].queued_work / PST_S;
         class_->queued = queued;
@@ -87,4 +88,5 @@ void pst_demand_look(struct pst_demand *d)
             class_->rates[k] = c > 0 ? d->outlook.classes[c - 1].rates[k] : 0;
         add_class(d, c, class_->rates);
     }
+    pst_outlook_draw(&d->outlook);
 }

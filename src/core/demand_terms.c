@@ -28,12 +28,12 @@ static double seconds_of(pst_ns span)
     return (double)span / PST_S;
 }
 
-/* Of so many slots, those that work may be planned to fill: if it cannot wait, queueing says how many. */
-static double fillable(const struct pst_demand *d, uint32_t c, double slots)
+/* Of the slots, those that work which can wait is planned to fill. */
+static double fillable(const struct pst_demand *d, uint32_t c)
 {
-    if (!pst_demand_can_wait(d, c) || d->pool.utilisation_ppm == 0)
-        return slots;
-    return slots * d->pool.utilisation_ppm / PST_PPM;
+    double fill = pst_demand_fill(d, c);
+
+    return d->pool.utilisation_ppm == 0 ? fill : fill * d->pool.utilisation_ppm / PST_PPM;
 }
 
 /* Seconds that a class may wait before that is worth a word. */
@@ -57,6 +57,13 @@ static double supply_at(const struct pst_demand *d, const struct pst_supply *sup
     else if (supply->starting > 0 && at >= first)
         replicas += 1 + pst_muldiv(supply->starting - 1, at - first, last - first);
     return (double)replicas * d->pool.slots;
+}
+
+/* Does what waits at a step wait for longer than that, with so many slots? */
+static bool waits_longer(const struct pst_demand *d, uint32_t c, uint32_t step, double waiting,
+                         double slots, double longest_s)
+{
+    return waiting > longest_s * pst_outlook_left(&d->outlook, c, step, slots);
 }
 
 static double queued_all(const struct pst_demand *d)
@@ -105,7 +112,7 @@ void pst_demand_staff(struct pst_demand *d)
         load.variability = (pst_dispersion_index(&class_->dispersion) + service_variation(d)) / 2;
         if (pst_demand_can_wait(d, c) || load.service_s <= 0)
             class_->staffed = (uint32_t)pst_min_u64(
-                pst_ceil_u64(load.erlangs * (1 - SLACK) / fillable(d, c, 1)), most);
+                pst_ceil_u64(load.erlangs * (1 - SLACK) / fillable(d, c)), most);
         else
             class_->staffed =
                 pst_staff_servers(&load, seconds_of(pst_demand_aim(d, c)), LATE_SHARE, most);
@@ -147,8 +154,7 @@ static bool meets(const struct pst_demand *d, uint32_t step, const double waitin
     double slots = (double)replicas * d->pool.slots;
 
     for (uint32_t c = 0; c < d->classes_count; c++) {
-        if (!pst_outlook_meets(&d->outlook, c, step, pst_demand_beyond(d, c), waiting[c],
-                               fillable(d, c, slots)))
+        if (!pst_outlook_meets(&d->outlook, c, step, pst_demand_beyond(d, c), waiting[c], slots))
             return false;
     }
     return true;
@@ -198,14 +204,16 @@ static uint32_t need_backlog(const struct pst_demand *d, double slots_now, uint3
     for (uint32_t c = 0; c < d->classes_count; c++) {
         const struct pst_outlook_class *class_ = &d->outlook.classes[c];
         double tolerated = tolerated_s(d, c);
-        double work = waiting[c];
+        double work = waiting[c] + pst_outlook_above(&d->outlook, c, step) * tolerated;
         uint32_t end = step + (uint32_t)(class_->deadline_s / PST_OUTLOOK_STEP_S);
 
-        if (class_->queued <= tolerated * slots_now || waiting[c] <= tolerated * slots)
+        if (!waits_longer(d, c, 0, class_->queued, slots_now, tolerated) ||
+            !waits_longer(d, c, step, waiting[c], slots, tolerated))
             continue;
         for (uint32_t v = step; v < end && v < d->outlook.steps; v++)
             work += class_->rates[v] * PST_OUTLOOK_STEP_S;
-        raise_to(&need, replicas_of(d, work / (class_->deadline_s + tolerated)));
+        work /= class_->deadline_s + tolerated;
+        raise_to(&need, replicas_of(d, work / class_->fill));
     }
     return need;
 }
@@ -222,8 +230,8 @@ static bool is_late(const struct pst_demand *d, uint32_t c, double slots_now, do
 {
     const struct pst_demand_class *class_ = &d->classes[c];
     double patience = patience_s(d, c);
-    bool late_then = waiting[c] > patience * slots;
-    bool late_now = d->outlook.classes[c].queued > patience * slots_now;
+    bool late_then = waits_longer(d, c, pst_demand_lead(d), waiting[c], slots, patience);
+    bool late_now = waits_longer(d, c, 0, d->outlook.classes[c].queued, slots_now, patience);
 
     if (class_->late_s < LATE_FOR_S)
         return false;
@@ -262,8 +270,8 @@ void pst_demand_terms(struct pst_demand *d, const struct pst_supply *supply,
     for (uint32_t c = 0; c < d->classes_count; c++) {
         if (is_late(d, c, slots_now, slots, waiting))
             terms[PST_TERM_SLA] = supply->ready + 1;
-        waits = waits || d->outlook.classes[c].queued > patience_s(d, c) * slots_now ||
-                d->classes[c].late_s >= LATE_FOR_S;
+        waits = waits || d->classes[c].late_s >= LATE_FOR_S ||
+                waits_longer(d, c, 0, d->outlook.classes[c].queued, slots_now, patience_s(d, c));
     }
     *ret_worth = !waits || terms[PST_TERM_NOW] > there || terms[PST_TERM_AHEAD] > there ||
                  terms[PST_TERM_BACKLOG] > there || terms[PST_TERM_SLA] > there ||
@@ -305,7 +313,7 @@ bool pst_demand_bears(const struct pst_demand *d, const struct pst_supply *suppl
     pst_outlook_begin(&d->outlook, waiting);
     for (uint32_t k = 0;; k++) {
         for (uint32_t c = 0; c < d->classes_count; c++) {
-            if (waiting[c] > patience_s(d, c) * slots)
+            if (waits_longer(d, c, k, waiting[c], slots, patience_s(d, c)))
                 return false;
         }
         if (k >= last || k >= d->outlook.steps)

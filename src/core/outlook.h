@@ -5,12 +5,16 @@
  * requests move like water: rate in, slots out, never below zero. What stands at the time u when a
  * replica could be there, and what comes after, say how many slots meet every deadline:
  *
- *   mu >= (B(u) + A(u, v)) / (v - u + D)   for every v >= u, for as long as mu slots stay busy
+ *   mu (v - u + D) >= B(u) + A(u, v) + H(v, v + D)   for every v >= u, for as long as mu stay busy
  *
- * B(u) the work that waits at u, A(u, v) the work that comes between u and v, D the class's deadline: all
- * that has come by v must have been served by v + D. Both are of the class and those above it, which go
- * first. Once nothing waits the question ends: slots that idle before a burst do not serve it, and what
- * comes later can be asked for later, still a start time ahead.
+ * B(u) the work that waits at u, A(u, v) the work that comes between u and v, both of the class and those
+ * above it; D the class's deadline; H the work of the classes above alone. All that has come by v must
+ * have been served by v + D, and what comes later to a higher class is served before it. Once nothing waits
+ * the question ends: slots that idle before a burst do not serve it, and what comes later can be asked for
+ * later, still a start time ahead.
+ *
+ * The gate keeps slots free of a class for those above it, and a fresh replica fills slowly: `fill` says
+ * how much of the slots a class is served by, as measured.
  *
  * A class that sheds refuses what would wait longer than D: such work is gone, and does not wait at u.
  *
@@ -28,10 +32,12 @@
 
 struct pst_outlook_class {
     double deadline_s; /* D, > 0 */
+    double fill;       /* of the slots it gets so many where it waits: 0 < fill <= 1 */
     bool sheds;
     double queued; /* of it and those above, now; slot-seconds */
     double
         rates[PST_OUTLOOK_STEPS]; /* work that comes, of it and those above, step by step; slots */
+    double above[PST_OUTLOOK_STEPS]; /* slots that the classes above take in D from that step on */
 };
 
 struct pst_outlook {
@@ -40,6 +46,12 @@ struct pst_outlook {
     struct pst_outlook_class classes[PST_CLASSES_MAX];
 };
 
+/* Once the rates are known: what the classes above take. */
+void pst_outlook_draw(struct pst_outlook *outlook);
+/* Slots that the classes above take, from a step on; of so many slots, those that are left. */
+double pst_outlook_above(const struct pst_outlook *outlook, uint32_t class_, uint32_t step);
+double pst_outlook_left(const struct pst_outlook *outlook, uint32_t class_, uint32_t step,
+                        double slots);
 /* waiting[class]: slot-seconds that wait now. */
 void pst_outlook_begin(const struct pst_outlook *outlook, double waiting[PST_CLASSES_MAX]);
 /* From the beginning of the step to its end, with so many slots. step < outlook->steps. */

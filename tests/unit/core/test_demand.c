@@ -200,9 +200,9 @@ static void an_unknown_burst_is_expected_to_last_as_long_again(void **state)
         pst_ns low_max_wait;
         uint32_t ahead;
     } rows[] = {
-        {"6560 / 6 s", 6 * PST_S, 79},
-        {"6560 / 60 s", 60 * PST_S, 8},
-        {"6560 / 300 s, and 37 at nine tenths", 300 * PST_S, 3},
+        {"6560 / 6 s, beside 35", 6 * PST_S, 81},
+        {"6560 / 60 s, beside 35", 60 * PST_S, 11},
+        {"6560 / 300 s, beside 35", 300 * PST_S, 5},
     };
 
     (void)state;
@@ -322,15 +322,16 @@ static void backlog_is_brought_down_within_the_deadline(void **state)
     river_begin(&r);
     run(&r, 600, 20, 15, 2);
     assert_true(pst_demand_backlog(r.demand, &r.supply) == 0);
-    r.queued[2] = 56 * 100;
-    run(&r, 1, 20, 15, 2); /* 100 s of backlog of a class that can wait for 300 */
-    assert_true(pst_demand_backlog(r.demand, &r.supply) / PST_S == 99);
+    r.queued[2] = 21 * 101;
+    run(&r, 1, 20, 15, 2); /* high and medium leave 21 slots: it waits 100 s of 300 */
+    assert_true(pst_demand_backlog(r.demand, &r.supply) / PST_S == 37);
     expect_term(&r, PST_TERM_BACKLOG, 0, "tolerated");
     assert_true(pst_demand_bears(r.demand, &r.supply, 4));
     r.queued[2] = 56 * 400;
     run(&r, 1, 20, 15, 2);
     assert_false(pst_demand_bears(r.demand, &r.supply, 4));
-    /* 22,381 - 1,900 wait at u; with what comes until u + D, (20,481 + 11,100) / 450 s: 70.2 slots. */
+    /* 22,381 - 1,900 wait at u; with what comes until u + D, and high and medium in the 150 s after that,
+     * (20,481 + 11,100 + 5,250) / 450 s: 81.8 slots. */
     expect_term(&r, PST_TERM_BACKLOG, 6, "not tolerated");
     r.supply.ready = 0;
     assert_true(pst_demand_backlog(r.demand, &r.supply) == PST_NEVER);
@@ -544,7 +545,7 @@ static void fewer_replicas_bear_what_they_can(void **state)
     assert_false(pst_demand_bears(r.demand, &r.supply, 0));
     assert_false(pst_demand_bears(r.demand, &r.supply, 2));
     assert_true(pst_demand_bears(r.demand, &r.supply, 3));
-    r.queued[2] = 47 * 14; /* of 84 slots less than 10 s, of 42 more */
+    r.queued[2] = 300; /* 253 after a second: 36 s of the 7 slots that 42 leave, 7.2 s of 35 */
     run(&r, 1, 20, 15, 2);
     assert_false(pst_demand_bears(r.demand, &r.supply, 3));
     assert_true(pst_demand_bears(r.demand, &r.supply, 5));
