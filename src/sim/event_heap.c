@@ -6,9 +6,17 @@
 #define CAPACITY_FIRST 256
 #define CHILDREN       4
 
+__extension__ typedef unsigned __int128 u128;
+
+/* Both at once: a branch here would be a coin toss. */
+static u128 key_of(const struct pst_event *event)
+{
+    return (u128)event->at << 64 | event->order;
+}
+
 static bool before(const struct pst_event *a, const struct pst_event *b)
 {
-    return a->at != b->at ? a->at < b->at : a->order < b->order;
+    return key_of(a) < key_of(b);
 }
 
 void pst_event_heap_done(struct pst_event_heap *heap)

@@ -8,9 +8,6 @@
 #include "sim/seed.h"
 #include "sim/world.h"
 
-#define LOSS_FREE_TICKETS (UINT32_C(1) << 20)
-#define UNBOUNDED_NS      (UINT64_C(365) * 24 * 3600 * PST_S)
-
 /* ------------------------------------------------------------------ what is asked for, judged */
 
 static const char *judge_stream(const struct pst_scenario *scenario,
@@ -53,135 +50,6 @@ static const char *judge(const struct pst_scenario *scenario,
             return "a fault's pool is none of the scenario's";
     }
     return NULL;
-}
-
-/* ------------------------------------------------------------------ the policy's configurations */
-
-/* One queue for everybody, in order of arrival, that loses nobody: the gate's own, told so. */
-static void make_fifo(struct pst_gate_config *gate)
-{
-    gate->classes_count = 1;
-    gate->classes[0] = (struct pst_gate_class){
-        .target = UNBOUNDED_NS,
-        .max_wait = UNBOUNDED_NS,
-        .ttl = UNBOUNDED_NS,
-        .on_full = PST_ON_FULL_WAIT,
-        .on_full_length = {PST_ON_FULL_INHERIT, PST_ON_FULL_INHERIT, PST_ON_FULL_INHERIT},
-    };
-    gate->bytes_max = UINT64_MAX;
-    gate->tickets_max = LOSS_FREE_TICKETS;
-    for (uint32_t p = 0; p < gate->pools_count; p++) {
-        struct pst_gate_pool *pool = &gate->pools[p];
-
-        pool->policy = PST_POLICY_ADAPTIVE;
-        pool->length_short_tokens = UINT32_MAX; /* nothing is long: no bin goes first */
-        pool->length_long_tokens = UINT32_MAX;
-        pool->long_share_ppm = PST_PPM;
-        pool->kv_tokens_max = 0;
-        pool->no_replica_ttl = UNBOUNDED_NS;
-    }
-}
-
-static void configure_gate(struct pst_sim *sim)
-{
-    struct pst_gate_config *gate = &sim->gate_config;
-    const struct pst_scenario_policy *policy = sim->policy;
-
-    *gate = sim->scenario->gate;
-    for (uint32_t c = 0; c < gate->classes_count; c++) {
-        if (policy->max_wait[c] > 0)
-            gate->classes[c].max_wait = policy->max_wait[c];
-    }
-    switch (policy->gate) {
-    case PST_SCENARIO_ADAPTIVE:
-    case PST_SCENARIO_FIXED:
-        for (uint32_t p = 0; p < gate->pools_count; p++)
-            gate->pools[p].policy =
-                policy->gate == PST_SCENARIO_FIXED ? PST_POLICY_FIXED : PST_POLICY_ADAPTIVE;
-        break;
-    case PST_SCENARIO_FIFO:
-        make_fifo(gate);
-        break;
-    case PST_SCENARIO_NONE:
-    case PST_SCENARIO_GATE_COUNT:
-        PST_ASSERT(!"judged before");
-    }
-    sim->one_class = policy->gate == PST_SCENARIO_FIFO;
-}
-
-/* The core's rule of that pilot; false: it is a peer's. */
-static bool rule_of(enum pst_scenario_pilot pilot, enum pst_scaler_rule *ret_rule)
-{
-    switch (pilot) {
-    case PST_PILOT_AHEAD:
-        *ret_rule = PST_RULE_AHEAD;
-        return true;
-    case PST_PILOT_BACKLOG:
-        *ret_rule = PST_RULE_BACKLOG;
-        return true;
-    case PST_PILOT_QPS:
-        *ret_rule = PST_RULE_QPS;
-        return true;
-    case PST_PILOT_DEPTH:
-        *ret_rule = PST_RULE_DEPTH;
-        return true;
-    case PST_PILOT_STATIC: /* there is nothing to decide */
-    case PST_PILOT_HPA_OCCUPANCY:
-    case PST_PILOT_HPA_INFLIGHT:
-    case PST_PILOT_HPA_QUEUE:
-    case PST_PILOT_KPA:
-    case PST_PILOT_APA:
-    case PST_PILOT_COUNT:
-        break;
-    }
-    return false;
-}
-
-static void configure_rule(struct pst_scaler_pool *pool, const struct pst_scenario_policy *policy,
-                           enum pst_scaler_rule rule)
-{
-    pool->rule = (uint8_t)rule;
-    pool->actuate = policy->actuator == PST_ACTUATOR_DIRECT;
-    if (policy->warm != UINT32_MAX)
-        pool->warm = policy->warm;
-    if (policy->target > 0 && rule == PST_RULE_QPS)
-        pool->qps_milli = (uint32_t)pst_min_u64(policy->target, UINT32_MAX);
-    if (policy->target > 0 && rule == PST_RULE_BACKLOG)
-        pool->out_above = policy->target;
-}
-
-/* True: there is a scaler. */
-static bool configure_scaler(struct pst_sim *sim)
-{
-    struct pst_scaler_config *scaler = &sim->scaler_config;
-    const struct pst_scenario_policy *policy = sim->policy;
-    enum pst_scaler_rule rule;
-    bool own = rule_of(policy->pilot, &rule);
-
-    *scaler = sim->scenario->scaler;
-    if (sim->one_class)
-        scaler->classes_count = 1;
-    for (uint32_t c = 0; c < scaler->classes_count; c++) {
-        if (policy->max_wait[c] > 0)
-            scaler->classes[c].max_wait = policy->max_wait[c];
-    }
-    for (uint32_t p = 0; own && p < scaler->pools_count; p++)
-        configure_rule(&scaler->pools[p], policy, rule);
-    return own;
-}
-
-/* Room for those that go while others come. */
-static uint32_t replicas_max(const struct pst_sim *sim)
-{
-    uint64_t sum = 4;
-
-    for (uint32_t p = 0; p < sim->gate_config.pools_count; p++) {
-        const struct pst_scaler_pool *pool = &sim->scaler_config.pools[p];
-
-        sum += 2 * ((uint64_t)pool->max + pool->warm) + sim->scenario->pools[p].initial +
-               sim->policy->replicas;
-    }
-    return (uint32_t)pst_min_u64(sum, PST_REPLICAS_MAX);
 }
 
 /* ------------------------------------------------------------------ the parts */
@@ -244,18 +112,14 @@ static void populate(struct pst_sim *sim)
 static int build(struct pst_sim *sim, uint64_t seed, const char **ret_why)
 {
     pst_ns deadlines[PST_CLASSES_MAX];
-    bool scales;
+    bool scales = pst_policy_configure(sim);
     int rc;
 
     for (uint32_t c = 0; c < PST_CLASSES_MAX; c++)
         deadlines[c] = sim->policy->max_wait[c] > 0 ? sim->policy->max_wait[c]
                                                     : sim->scenario->gate.classes[c].max_wait;
-    configure_gate(sim);
-    scales = configure_scaler(sim);
     sim->gate_config.seed = pst_seed_of(seed, PST_SEED_GATE);
     sim->scaler_config.seed = pst_seed_of(seed, PST_SEED_SCALER);
-    sim->gate_config.replicas_max = replicas_max(sim);
-    sim->scaler_config.replicas_max = sim->gate_config.replicas_max;
     pst_lives_init(&sim->lives, sim->scenario, pst_seed_of(seed, PST_SEED_LIVES),
                    sim->gate_config.replicas_max);
     pst_clients_init(&sim->tickets, sim->gate_config.tickets_max);
@@ -349,9 +213,6 @@ int pst_sim_run(struct pst_sim *sim, pst_ns until)
     if (!sim->over)
         return PST_OK;
     pst_tally_close(&sim->tally);
-    pst_gate_verify(sim->gate);
-    if (sim->scaler != NULL)
-        pst_scaler_verify(sim->scaler);
     return PST_E_FULL;
 }
 

@@ -23,6 +23,8 @@ void pst_world_look(struct pst_sim *sim, uint16_t index)
     struct pst_world_pool *pool = &sim->pools[index];
     pst_ns passed = sim->now - pool->looked;
 
+    if (pool->pilot == NULL)
+        return; /* nobody will ask */
     pool->inflight_ns += (pool->inflight + (uint64_t)pool->queued) * passed;
     pool->busy_ns += pool->inflight * passed;
     pool->looked = sim->now;

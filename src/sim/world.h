@@ -2,7 +2,8 @@
  * world.h - the simulator's memory, shared by the files behind sim.h.
  *
  * Who does what:
- *   sim.c          the facade: what a policy makes of the scenario's configurations, new and free
+ *   sim.c          the facade: what is asked for is judged, built, run and freed
+ *   policy.c       what a policy makes of the scenario's configurations
  *   world.c        the loop: what is next, whose business it is
  *   gate_side.c    clients come, wait, are refused and come again; the gate's events and actions
  *   service.c      an attempt runs: slots with a law
@@ -103,6 +104,9 @@ void pst_world_at(struct pst_sim *sim, pst_ns at, enum pst_world_event kind, uin
                   uint32_t serial);
 /* Brings the pool's integrals up to now: before inflight or queued change. */
 void pst_world_look(struct pst_sim *sim, uint16_t pool);
+
+/* policy.c: the configurations of gate and scaler. True: there is a scaler. */
+bool pst_policy_configure(struct pst_sim *sim);
 
 /* The first events, and every one that follows. */
 void pst_world_begin(struct pst_sim *sim);

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "core/hist.h"
-#include "sim/sim.h"
+#include "sim/world.h"
 
 #define SCENE_STREAMS 8
 #define SCENE_FAULTS  4
@@ -181,6 +181,9 @@ static inline uint64_t scene_finished(const struct pst_report_class *class_)
 static inline void scene_finish(struct scene *scene)
 {
     assert_int_equal(pst_sim_run(scene->sim, PST_NEVER), PST_E_FULL);
+    pst_gate_verify(scene->sim->gate);
+    if (scene->sim->scaler != NULL)
+        pst_scaler_verify(scene->sim->scaler);
     for (uint32_t c = 0; c < scene->scenario.gate.classes_count; c++)
         assert_int_equal(scene_finished(&scene->report->classes[c]),
                          scene->report->classes[c].arrived);

@@ -1,7 +1,6 @@
 /* A run as a whole: nobody is lost, nothing is left to chance, and what exists is paid for. */
 #include "core/num.h"
 #include "scene.h"
-#include "sim/world.h"
 
 #define HOUR (3600 * PST_S)
 

@@ -1,6 +1,5 @@
 /* Token mode: replicas run the engine model, and keep its time even when they are slow. */
 #include "scene.h"
-#include "sim/world.h"
 
 #define HOUR (3600 * PST_S)
 

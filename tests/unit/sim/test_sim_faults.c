@@ -1,6 +1,5 @@
 /* What goes wrong: each kind of fault, and what becomes of those who are there. */
 #include "scene.h"
-#include "sim/world.h"
 
 #define HOUR (3600 * PST_S)
 
