@@ -183,9 +183,8 @@ static void close_fill(const struct pst_demand *d, struct pst_demand_class *clas
     class_->waiting_s = class_->queued > 0 ? class_->waiting_s + (class_->waiting_s < FADE_S) : 0;
     if (class_->waiting_s < QUEUED_S || d->slots == 0)
         return;
-    if (class_->fill <= 0)
-        class_->fill = 1;
-    class_->fill += (used - class_->fill) / FILL_S;
+    class_->fill_s += class_->fill_s < FILL_S;
+    class_->fill += (used - class_->fill) / class_->fill_s;
 }
 
 /* Lateness counts for as long as more slots would have helped: while all are in use. */
@@ -353,7 +352,7 @@ pst_ns pst_demand_aim(const struct pst_demand *d, uint32_t class_)
 
 double pst_demand_fill(const struct pst_demand *d, uint32_t class_)
 {
-    return d->classes[class_].fill > 0 ? d->classes[class_].fill : 1;
+    return d->classes[class_].fill_s > 0 ? d->classes[class_].fill : 1;
 }
 
 bool pst_demand_can_wait(const struct pst_demand *d, uint32_t class_)

@@ -26,7 +26,8 @@ struct pst_demand_class {
     struct pst_demand_seen seen; /* since the last second that was closed */
     uint64_t queued_work;        /* now; ns */
     uint32_t queued, inflight;
-    double fill;        /* share of slots in use while it waits; 0: not seen yet */
+    double fill;        /* share of slots in use while it waits */
+    uint32_t fill_s;    /* seconds that it was seen for, up to its memory */
     uint32_t waiting_s; /* it has been queued for so long, saturating */
 
     /* Of its own work. */
