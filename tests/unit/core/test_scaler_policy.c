@@ -368,6 +368,48 @@ static void test_any_weather(void **state)
     }
 }
 
+/* Events that no driver in its right mind would send: bounds and invariants hold. */
+static void test_nonsense(void **state)
+{
+    struct pst_scaler_config config = world_config();
+    struct pst_scaler_event event;
+    struct pst_scaler_action action;
+    struct pst_scaler *scaler;
+    struct pst_prng prng;
+    pst_ns now = 0;
+
+    (void)state;
+    config.pools_count = 2;
+    config.pools[1] = config.pools[0];
+    config.pools[0].warm = 1;
+    config.pools[1].actuate = 0;
+    assert_int_equal(pst_scaler_new(&config, &scaler), PST_OK);
+    pst_prng_init(&prng, 1);
+    for (int i = 0; i < 100000; i++) {
+        unsigned char *bytes = (unsigned char *)&event;
+
+        for (size_t b = 0; b < sizeof event; b++)
+            bytes[b] = (unsigned char)pst_prng_below(&prng, 8); /* small numbers hit more */
+        if (pst_prng_below(&prng, 4) == 0)
+            event.kind = PST_SCALER_TICK;
+        else
+            event.kind = (uint8_t)pst_prng_below(&prng, PST_SCALER_EVENT_COUNT + 1);
+        event.pool = (uint16_t)pst_prng_below(&prng, 3);
+        if (event.kind == PST_SCALER_REPLICA)
+            event.u.replica.replica = (uint16_t)pst_prng_below(&prng, 40);
+        if (event.kind == PST_SCALER_RESULT)
+            event.u.result.replica = (uint16_t)pst_prng_below(&prng, 40);
+        now += pst_prng_below(&prng, 2 * PST_S);
+        event.now = now;
+        pst_scaler_step(scaler, &event);
+        while (pst_scaler_poll(scaler, &action))
+            assert_true(action.kind < PST_SCALER_ACTION_COUNT && action.pool < 2 &&
+                        (action.pool == 0 || action.kind == PST_SCALER_DECISION));
+        pst_scaler_verify(scaler);
+    }
+    pst_scaler_free(scaler);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_configuration),
         cmocka_unit_test(test_pools),
         cmocka_unit_test(test_any_weather),
+        cmocka_unit_test(test_nonsense),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
