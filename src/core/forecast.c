@@ -84,11 +84,6 @@ static const struct pst_season *season_of(const struct pst_forecast *f,
     return NULL;
 }
 
-static double season_at(const struct pst_forecast *f, enum pst_forecast_model model, uint32_t ahead)
-{
-    return pst_season_at(season_of(f, model), &f->series, &f->bursts, f->series.count - 1 + ahead);
-}
-
 static bool say_same(double rate, uint32_t steps, double *ret_rates)
 {
     if (rate < 0)
@@ -98,15 +93,21 @@ static bool say_same(double rate, uint32_t steps, double *ret_rates)
     return true;
 }
 
-/* A hole in what came then is filled with the step before it, the first with the one behind it. */
-static bool season_says(const struct pst_forecast *f, enum pst_forecast_model model, uint32_t steps,
-                        double *ret_rates)
+/*
+ * A hole in what came then is filled with the step before it, the first with the one behind it. Only
+ * bursts: of the calm between them it says the level, which is as good where nobody judged the season.
+ */
+static bool season_says(const struct pst_forecast *f, const struct pst_season *season,
+                        bool only_bursts, uint32_t steps, double *ret_rates)
 {
     uint32_t known = 0;
 
     for (uint32_t h = 0; h < steps; h++) {
-        const double rate = season_at(f, model, h + 1);
+        bool burst;
+        double rate = pst_season_at(season, &f->series, &f->bursts, f->series.count + h, &burst);
 
+        if (only_bursts && !burst)
+            rate = f->bursts.level;
         if (rate >= 0 && known == 0)
             say_same(rate, h, ret_rates);
         ret_rates[h] = rate < 0 && h > 0 ? ret_rates[h - 1] : rate;
@@ -129,7 +130,7 @@ bool pst_forecast_says(const struct pst_forecast *forecast, enum pst_forecast_mo
     case PST_FORECAST_HOUR:
     case PST_FORECAST_DAY:
     case PST_FORECAST_WEEK:
-        return season_says(forecast, model, steps, ret_rates);
+        return season_says(forecast, season_of(forecast, model), false, steps, ret_rates);
     case PST_FORECAST_AR:
         return pst_ar_says(&forecast->ar, &forecast->series, steps, ret_rates);
     case PST_FORECAST_MODEL_COUNT:
@@ -141,13 +142,14 @@ bool pst_forecast_says(const struct pst_forecast *forecast, enum pst_forecast_mo
 /* What it says of the one step by which it is judged. */
 static double said_of_lead(const struct pst_forecast *f, enum pst_forecast_model model)
 {
+    const struct pst_season *season = season_of(f, model);
     double rates[PST_FORECAST_AHEAD_MAX];
+    uint32_t steps = model == PST_FORECAST_AR ? f->lead : 1; /* the others are the same for ever */
+    bool burst;
 
-    if (season_of(f, model) != NULL)
-        return season_at(f, model, f->lead);
-    if (model != PST_FORECAST_AR)
-        return pst_forecast_says(f, model, 1, rates) ? rates[0] : PST_RATE_UNKNOWN;
-    return pst_forecast_says(f, model, f->lead, rates) ? rates[f->lead - 1] : PST_RATE_UNKNOWN;
+    if (season != NULL)
+        return pst_season_at(season, &f->series, &f->bursts, f->series.count - 1 + f->lead, &burst);
+    return pst_forecast_says(f, model, steps, rates) ? rates[steps - 1] : PST_RATE_UNKNOWN;
 }
 
 static void add(struct pst_forecast *f, double rate)
@@ -201,33 +203,27 @@ bool pst_forecast_is_open(const struct pst_forecast *forecast, enum pst_forecast
     return forecast->judge.best == model;
 }
 
-/* Its bursts have let it speak, and not what it says of the calm: there the level is as good. */
-static void keep_to_bursts(const struct pst_forecast *f, const struct pst_season *season,
-                           uint32_t steps, double *rates)
-{
-    for (uint32_t h = 0; h < steps; h++)
-        if (!pst_season_says_burst(season, &f->series, &f->bursts, f->series.count + h))
-            rates[h] = f->bursts.level;
-}
-
 bool pst_forecast_path(const struct pst_forecast *forecast, uint32_t steps, double *ret_rates)
 {
     double rates[PST_FORECAST_AHEAD_MAX];
     bool speaks = false;
 
+    PST_ASSERT(steps <= PST_FORECAST_AHEAD_MAX);
     for (int i = PST_FORECAST_PERSISTENCE + 1; i < PST_FORECAST_MODEL_COUNT; i++) {
         const enum pst_forecast_model model = (enum pst_forecast_model)i;
         const struct pst_season *season = season_of(forecast, model);
+        bool says;
 
-        if (!pst_forecast_is_open(forecast, model) ||
-            !pst_forecast_says(forecast, model, steps, rates))
+        if (!pst_forecast_is_open(forecast, model))
             continue;
         if (season != NULL && forecast->judge.best != model)
-            keep_to_bursts(forecast, season, steps, rates);
-        for (uint32_t h = 0; h < steps; h++)
+            says = season_says(forecast, season, true, steps, rates);
+        else
+            says = pst_forecast_says(forecast, model, steps, rates);
+        for (uint32_t h = 0; h < steps && says; h++)
             if (!speaks || rates[h] > ret_rates[h])
                 ret_rates[h] = rates[h];
-        speaks = true;
+        speaks = speaks || says;
     }
     return speaks;
 }

@@ -7,7 +7,8 @@
  *   persistence   the last step, for ever; not older than an hour
  *   hour maximum  the largest of the last hour
  *   season        what came one season ago (1 h, 24 h, 168 h), the larger of the last two where there
- *                 are two; its bursts spread over the steps by which they have come earlier or later
+ *                 are two; its bursts are those of the last six, spread over the steps by which they
+ *                 have come earlier or later
  *   ar            autoregression on the last six steps, learnt outside of bursts
  *
  * The judge: a forecast that is too low means work that waits, one that is too high means replicas that

@@ -69,7 +69,18 @@ static bool is_measured(const struct pst_series *series, uint64_t from, uint64_t
 static const struct pst_burst *follower(const struct pst_season *season,
                                         const struct pst_bursts *bursts, uint64_t said)
 {
-    return pst_bursts_starting(bursts, said - season->tolerance, said + season->tolerance);
+    return pst_bursts_starting(bursts, pst_sub_sat(said, season->tolerance),
+                               said + season->tolerance);
+}
+
+/* Had the burst come in one of the seasons before too? One that never did is said once only. */
+static bool has_come_before(const struct pst_season *season, const struct pst_bursts *bursts,
+                            uint64_t start)
+{
+    for (uint64_t ago = 1; ago <= PST_SEASON_BACK && ago * season->period <= start; ago++)
+        if (follower(season, bursts, start - ago * season->period) != NULL)
+            return true;
+    return false;
 }
 
 /* Decides whether the burst that started at `start` came again so many seasons later. */
@@ -81,8 +92,9 @@ static void decide(struct pst_season *season, const struct pst_series *series,
     const struct pst_burst *burst = follower(season, bursts, said);
     const double q = chance(season, bursts, to);
 
-    if (back > 1 && follower(season, bursts, said - season->period) != NULL)
-        return; /* it came, and says the rest itself */
+    if (back > 1 && (!has_come_before(season, bursts, start) ||
+                     follower(season, bursts, said - season->period) != NULL))
+        return; /* what came one season later says the rest itself */
     if (burst != NULL)
         came(season, q, said, burst->start);
     else if (is_measured(series, from, to + bursts->steps_min))
@@ -140,71 +152,60 @@ static uint64_t seasons_back(const struct pst_season *season, const struct pst_s
 }
 
 /*
- * Of a step of the past. Near a burst: while bursts follow the season, the largest of what it may stand
- * for; else nothing, for what is not said to come again is no reason to be ready for it.
+ * Will the burst that started at `start`, so many seasons before the last one, come again? The last
+ * season's may; that of the one before if it was no single one; older ones if they still come.
  */
-static double seen(const struct pst_season *season, const struct pst_series *series,
-                   const struct pst_bursts *bursts, uint64_t step)
+static bool comes_again(const struct pst_season *season, const struct pst_bursts *bursts,
+                        uint64_t start, uint64_t before_last)
 {
-    const struct reach reach = reach_of(season, step);
-    double most = pst_series_at(series, step);
-
     if (!season->is_open)
-        return pst_bursts_touching(bursts, step, step) == NULL ? most : PST_RATE_UNKNOWN;
-    if (pst_bursts_touching(bursts, reach.from, reach.to) == NULL)
-        return most;
-    for (uint64_t near = reach.from; near <= reach.to; near++) {
-        const double rate = pst_series_at(series, near);
-
-        most = rate > most ? rate : most;
-    }
-    return most;
+        return false;
+    if (before_last == 0 || follower(season, bursts, start + before_last * season->period) != NULL)
+        return true;
+    if (before_last < PST_SEASON_BACK)
+        return has_come_before(season, bursts, start);
+    return follower(season, bursts, start + (before_last - 1) * season->period) != NULL;
 }
 
-/* Did the burst at this step of the past come again in one of the last seasons, `ago` seasons later? */
-static bool still_comes(const struct pst_season *season, const struct pst_bursts *bursts,
-                        uint64_t step, uint64_t ago)
+/*
+ * Of a step of the past. Near a burst that comes again: the largest of what the step may stand for. Of
+ * another burst nothing: what is not said to come again is no reason to be ready for it.
+ */
+static double seen(const struct pst_season *season, const struct pst_series *series,
+                   const struct pst_bursts *bursts, uint64_t step, uint64_t before_last,
+                   bool *ret_burst)
 {
     const struct reach reach = reach_of(season, step);
     const struct pst_burst *burst = pst_bursts_touching(bursts, reach.from, reach.to);
-
-    for (uint64_t later = ago - PST_SEASON_BACK + 1; burst != NULL && later <= ago; later++)
-        if (follower(season, bursts, burst->start + later * season->period) != NULL)
-            return true;
-    return false;
-}
-
-double pst_season_at(const struct pst_season *season, const struct pst_series *series,
-                     const struct pst_bursts *bursts, uint64_t step)
-{
-    const uint64_t back = seasons_back(season, series, step);
     double most = PST_RATE_UNKNOWN;
 
-    for (uint64_t ago = back; ago < back + PST_SEASON_LOOK; ago++) {
-        double rate;
+    if (burst != NULL && comes_again(season, bursts, burst->start, before_last)) {
+        *ret_burst = true;
+        for (uint64_t near = reach.from; near <= reach.to; near++) {
+            const double rate = pst_series_at(series, near);
 
-        if (ago * season->period > step)
-            break;
-        if (ago >= back + PST_SEASON_BACK &&
-            !(season->is_open &&
-              still_comes(season, bursts, step - ago * season->period, ago - back)))
-            continue;
-        rate = seen(season, series, bursts, step - ago * season->period);
-        most = rate > most ? rate : most;
+            most = rate > most ? rate : most;
+        }
+    } else if (before_last < PST_SEASON_BACK &&
+               (burst == NULL || pst_bursts_touching(bursts, step, step) == NULL)) {
+        most = pst_series_at(series, step);
     }
     return most;
 }
 
-bool pst_season_says_burst(const struct pst_season *season, const struct pst_series *series,
-                           const struct pst_bursts *bursts, uint64_t step)
+double pst_season_at(const struct pst_season *season, const struct pst_series *series,
+                     const struct pst_bursts *bursts, uint64_t step, bool *ret_burst)
 {
-    const uint64_t back = seasons_back(season, series, step);
+    const uint64_t last = seasons_back(season, series, step);
+    const uint64_t look = season->is_open ? PST_SEASON_LOOK : PST_SEASON_BACK;
+    double most = PST_RATE_UNKNOWN;
 
-    for (uint64_t ago = back; ago < back + PST_SEASON_BACK && ago * season->period <= step; ago++) {
-        const struct reach reach = reach_of(season, step - ago * season->period);
+    *ret_burst = false;
+    for (uint64_t ago = last; ago < last + look && ago * season->period <= step; ago++) {
+        const double rate =
+            seen(season, series, bursts, step - ago * season->period, ago - last, ret_burst);
 
-        if (pst_bursts_touching(bursts, reach.from, reach.to) != NULL)
-            return season->is_open;
+        most = rate > most ? rate : most;
     }
-    return false;
+    return most;
 }

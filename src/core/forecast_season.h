@@ -5,10 +5,10 @@
  * two thirds of its work is over when a replica asked for at its start is ready. Its phase can be
  * learnt; but random bursts coincide too now and then, so that a season must show evidence first.
  *
- * Each burst says that one will start a season later, and if none did, two seasons later. What came
- * of it is a step of a sequential test between "they follow the season" (a said burst comes nine times
- * in ten) and "they come at random" (it comes with the chance q of a coincidence, from how many bursts
- * there are): ln(0.9 / q) for one that came, ln(0.1 / (1 - q)) for one that did not.
+ * Each burst says that one will start a season later; and if none did, but had before, once more two
+ * seasons later. What came of it is a step of a sequential test between "they follow the season" (a said
+ * burst comes nine times in ten) and "they come at random" (it comes with the chance q of a coincidence,
+ * from how many bursts there are): ln(0.9 / q) for one that came, ln(0.1 / (1 - q)) for one that did not.
  *
  *   closed --evidence 20 to 1--> open --two said bursts in a row did not come--> closed
  *
@@ -46,12 +46,10 @@ void pst_season_judge(struct pst_season *season, const struct pst_series *series
 /*
  * The rate of a step to come: the larger of the same step of the last two seasons, and of the last six
  * where a burst that still comes was on; near bursts the largest within the steps by which they have
- * been off, and one more before. Unknown if none is known.
+ * been off, and one more before. Unknown if none is known. *ret_burst: a burst is said to be on then,
+ * perhaps.
  */
 double pst_season_at(const struct pst_season *season, const struct pst_series *series,
-                     const struct pst_bursts *bursts, uint64_t step);
-/* Does it say that a burst may be on in this step to come? */
-bool pst_season_says_burst(const struct pst_season *season, const struct pst_series *series,
-                           const struct pst_bursts *bursts, uint64_t step);
+                     const struct pst_bursts *bursts, uint64_t step, bool *ret_burst);
 
 #endif

@@ -403,6 +403,33 @@ static void a_day_that_repeats_opens_the_day_and_no_hour(void **state)
     end(&w);
 }
 
+/* A job of ten minutes a night, and one that ran once in the first. */
+static void a_nightly_job_is_said_for_the_third_night(void **state)
+{
+    enum { NIGHT = 3 * HOUR, LASTS = HOUR / 6, ONCE = 5 * HOUR };
+    struct world w;
+    double path[1];
+
+    (void)state;
+    begin(&w, 9, 1);
+    for (int day = 0; day < 4; day++) {
+        for (int i = 0; i < 24 * HOUR; i++) {
+            const bool on =
+                (i >= NIGHT && i < NIGHT + LASTS) || (day == 0 && i >= ONCE && i < ONCE + LASTS);
+            const bool speaks = pst_forecast_path(w.forecast, 1, path);
+
+            if (day >= 2 && on)
+                assert_true(speaks && path[0] > BASE + 0.7 * ADDED);
+            if (day >= 2 && speaks && (i < NIGHT - 2 || i > NIGHT + LASTS + 1))
+                assert_true(path[0] < BASE + 0.2 * ADDED);
+            step(&w, BASE + w.noise * normal(&w) + (on ? ADDED : 0));
+        }
+        assert_int_equal(pst_forecast_is_open(w.forecast, PST_FORECAST_DAY), day >= 1);
+        assert_false(pst_forecast_is_open(w.forecast, PST_FORECAST_HOUR));
+    }
+    end(&w);
+}
+
 static void a_week_knows_its_weekend(void **state)
 {
     struct world w;
@@ -509,6 +536,7 @@ int main(void)
         cmocka_unit_test(autoregression_finds_the_weights),
         cmocka_unit_test(constants_and_zeros_have_an_answer),
         cmocka_unit_test(a_day_that_repeats_opens_the_day_and_no_hour),
+        cmocka_unit_test(a_nightly_job_is_said_for_the_third_night),
         cmocka_unit_test(a_week_knows_its_weekend),
         cmocka_unit_test(no_number_is_too_wild),
         cmocka_unit_test(the_same_series_is_told_the_same),
