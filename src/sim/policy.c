@@ -107,8 +107,10 @@ static bool configure_scaler(struct pst_sim *sim)
     bool own = rule_of(policy->pilot, &rule);
 
     *scaler = sim->scenario->scaler;
-    if (sim->one_class)
+    if (sim->one_class) {
         scaler->classes_count = 1;
+        scaler->classes[0].sheds = 0;
+    }
     for (uint32_t c = 0; c < scaler->classes_count; c++) {
         if (policy->max_wait[c] > 0)
             scaler->classes[c].max_wait = policy->max_wait[c];
