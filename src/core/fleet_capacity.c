@@ -28,30 +28,31 @@ static void add(struct pst_fleet_pool *pool, const struct pst_counted *counted, 
     }
 }
 
-/* Only places were taken or came free: what happens with every attempt. */
-static void move_places(struct pst_fleet_pool *pool, const struct pst_counted *was,
-                        const struct pst_counted *is)
+static void move_places(struct pst_fleet_pool *pool, struct pst_counted *counted, uint32_t places)
 {
-    if (is->state == PST_REPLICA_GONE)
-        return;
-    pool->capacity.inflight += is->places - was->places;
-    if (is->state == PST_REPLICA_READY)
+    if (counted->state != PST_REPLICA_GONE)
+        pool->capacity.inflight += places - counted->places;
+    if (counted->state == PST_REPLICA_READY)
         pool->capacity.free +=
-            free_places(is->limit, is->places) - free_places(was->limit, was->places);
+            free_places(counted->limit, places) - free_places(counted->limit, counted->places);
+    counted->places = places;
 }
 
+/* What is now true of the replica, in the sums. */
 static void count(struct pst_fleet_pool *pool, struct pst_replica *replica,
-                  const struct pst_counted *is)
+                  enum pst_replica_state state, uint32_t limit, uint32_t starting)
 {
-    const struct pst_counted *was = &replica->counted;
+    struct pst_counted *counted = &replica->counted;
 
-    if (was->state == is->state && was->limit == is->limit && was->starting == is->starting) {
-        move_places(pool, was, is);
-    } else {
-        add(pool, was, -1);
-        add(pool, is, 1);
+    if (counted->state == state && counted->limit == limit && counted->starting == starting) {
+        /* Only places were taken or came free: what happens with every attempt. */
+        move_places(pool, counted, replica->places);
+        return;
     }
-    replica->counted = *is;
+    add(pool, counted, -1);
+    *counted = (struct pst_counted){
+        .state = state, .limit = limit, .places = replica->places, .starting = starting};
+    add(pool, counted, 1);
 }
 
 static pst_ns deadline_of(const struct pst_fleet_pool *pool, const struct pst_replica *replica)
@@ -85,15 +86,11 @@ void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica)
 
     if (replica->draining && replica->attempts == 0 && !replica->drained_told)
         pst_fleet_say_drained(fleet, replica, true, 0);
-    pst_fleet_say_state(fleet, replica);
+    if (shown != replica->told_state)
+        pst_fleet_say_state(fleet, replica);
 
-    count(pool, replica,
-          &(struct pst_counted){
-              .state = shown,
-              .limit = limit_of(fleet, pool, replica),
-              .places = replica->places,
-              .starting = starting ? pst_slots_base(&replica->slots, fleet->now) : 0,
-          });
+    count(pool, replica, shown, limit_of(fleet, pool, replica),
+          starting ? pst_slots_base(&replica->slots, fleet->now) : 0);
     pst_ladder_settle(fleet, replica);
     if (recount_start)
         pst_fleet_estimate_start(fleet, pool);

@@ -224,7 +224,7 @@ void pst_fleet_say_check(struct pst_fleet *fleet, struct pst_replica *replica,
                          enum pst_probe probe);
 void pst_fleet_say_drained(struct pst_fleet *fleet, struct pst_replica *replica, bool complete,
                            uint32_t left);
-/* The state may have changed. */
+/* It is shown in another state than was told. */
 void pst_fleet_say_state(struct pst_fleet *fleet, struct pst_replica *replica);
 void pst_fleet_say_evict(struct pst_fleet *fleet, uint32_t index, enum pst_verdict verdict,
                          enum pst_reason reason);

@@ -62,12 +62,29 @@ static uint32_t sift_down(struct pst_fleet *fleet, struct pst_fleet_pool *pool, 
     return at;
 }
 
+static bool is_in_order(const struct pst_fleet_pool *pool, uint32_t at)
+{
+    uint32_t child = 2 * at + 1;
+
+    return (at == 0 || !pst_rung_is_before(&pool->ladder[at], &pool->ladder[(at - 1) / 2])) &&
+           (child >= pool->ladder_count ||
+            !pst_rung_is_before(&pool->ladder[child], &pool->ladder[at])) &&
+           (child + 1 >= pool->ladder_count ||
+            !pst_rung_is_before(&pool->ladder[child + 1], &pool->ladder[at]));
+}
+
 /* The rung at this place is new, or is another than it was: to where it belongs. */
 static void settle(struct pst_fleet *fleet, struct pst_fleet_pool *pool, uint32_t from)
 {
-    struct pst_rung rung = pool->ladder[from];
-    uint32_t at = sift_up(fleet, pool, from, &rung);
+    struct pst_rung rung;
+    uint32_t at;
 
+    if (is_in_order(pool, from)) {
+        fleet->replicas[pool->ladder[from].replica].rung_at = from;
+        return;
+    }
+    rung = pool->ladder[from];
+    at = sift_up(fleet, pool, from, &rung);
     set(fleet, pool, at == from ? sift_down(fleet, pool, from, &rung) : at, &rung);
 }
 
@@ -116,8 +133,7 @@ void pst_ladder_settle(struct pst_fleet *fleet, struct pst_replica *replica)
     rung->limit = counted->limit;
     rung->places = counted->places;
     rung->replica = replica->id;
-    if (pool->ladder_count > 1)
-        settle(fleet, pool, replica->rung_at);
+    settle(fleet, pool, replica->rung_at);
 }
 
 void pst_ladder_weigh(struct pst_fleet *fleet, struct pst_fleet_pool *pool, pst_ns now)

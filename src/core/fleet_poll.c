@@ -33,8 +33,7 @@ void pst_fleet_say_drained(struct pst_fleet *fleet, struct pst_replica *replica,
 
 void pst_fleet_say_state(struct pst_fleet *fleet, struct pst_replica *replica)
 {
-    if (pst_replica_shown(replica) != replica->told_state)
-        enqueue(fleet, replica);
+    enqueue(fleet, replica);
 }
 
 void pst_fleet_say_evict(struct pst_fleet *fleet, uint32_t index, enum pst_verdict verdict,

@@ -99,13 +99,13 @@ static bool is_timed(const struct pst_slots *slots, pst_ns now)
     return false;
 }
 
-uint32_t pst_slots_limit(struct pst_slots *slots, pst_ns slow_start, pst_ns now)
+uint32_t pst_slots_judge(struct pst_slots *slots, pst_ns slow_start, pst_ns now)
 {
     uint32_t base = pst_slots_base(slots, now);
     uint64_t limit;
 
-    if (slots->steady || base == 0)
-        return base;
+    if (base == 0)
+        return 0;
     limit = pst_min_u64(base, full_limit(slots, now));
     limit = pst_min_u64(limit, ramp(slots, base, slow_start, now));
     if (slots->cautious)
@@ -128,13 +128,10 @@ static pst_ns ramp_deadline(const struct pst_slots *slots, pst_ns slow_start, ps
     return pst_add_sat(slots->ramp_since, pst_add_sat(pst_muldiv(slow_start, have + 1, base), 1));
 }
 
-pst_ns pst_slots_deadline(const struct pst_slots *slots, pst_ns slow_start, pst_ns now)
+pst_ns pst_slots_next_change(const struct pst_slots *slots, pst_ns slow_start, pst_ns now)
 {
-    pst_ns due;
+    pst_ns due = ramp_deadline(slots, slow_start, now);
 
-    if (slots->steady)
-        return PST_NEVER;
-    due = ramp_deadline(slots, slow_start, now);
     if (slots->full == PST_SLOTS_BLOCKED && slots->trial_at > now)
         due = pst_min_u64(due, slots->trial_at);
     for (uint32_t i = 0; i < PST_SLOTS_SOURCE_COUNT; i++) {

@@ -55,10 +55,22 @@ void pst_slots_ramp(struct pst_slots *slots, pst_ns now);
 
 /* The least of the sources. */
 uint32_t pst_slots_base(const struct pst_slots *slots, pst_ns now);
-/* And with experience. @slow_start: length of the ramp. */
-uint32_t pst_slots_limit(struct pst_slots *slots, pst_ns slow_start, pst_ns now);
+/* What follows, looked at anew; the limit also says whether it is steady. */
+uint32_t pst_slots_judge(struct pst_slots *slots, pst_ns slow_start, pst_ns now);
+pst_ns pst_slots_next_change(const struct pst_slots *slots, pst_ns slow_start, pst_ns now);
+
+/* The least of the sources, and with experience. @slow_start: length of the ramp. */
+static inline uint32_t pst_slots_limit(struct pst_slots *slots, pst_ns slow_start, pst_ns now)
+{
+    return slots->steady ? slots->least : pst_slots_judge(slots, slow_start, now);
+}
+
 /* When the limit next changes by time alone; PST_NEVER: it does not. */
-pst_ns pst_slots_deadline(const struct pst_slots *slots, pst_ns slow_start, pst_ns now);
+static inline pst_ns pst_slots_deadline(const struct pst_slots *slots, pst_ns slow_start,
+                                        pst_ns now)
+{
+    return slots->steady ? PST_NEVER : pst_slots_next_change(slots, slow_start, now);
+}
 
 /* Place number @taken was given; @inflight counts it. */
 void pst_slots_taken(struct pst_slots *slots, uint64_t taken, uint32_t inflight, pst_ns now);
