@@ -45,13 +45,11 @@ static bool phase_fleet(struct pst_gate *gate)
 static bool pool_room(struct pst_gate *gate, struct pst_pool *pool)
 {
     struct pst_ticket *ticket;
-    uint32_t due;
 
     pst_room_set(&pool->room, pool->capacity->ready > 0, gate->now);
-    due = pst_room_due(&pool->room, gate->now);
-    if (due == PST_HEAP_NONE)
+    if (pst_room_deadline(&pool->room) > gate->now)
         return false;
-    ticket = &gate->slab.tickets[due];
+    ticket = &gate->slab.tickets[pst_room_first(&pool->room)];
     pst_gate_unqueue(gate, ticket);
     pst_gate_finish(gate, ticket, PST_OUTCOME_EXPIRED,
                     pool->room.is_up ? PST_REASON_TTL : PST_REASON_NO_REPLICA);
@@ -241,7 +239,7 @@ static uint32_t phases_of_pool(const struct pst_gate *gate, const struct pst_poo
     uint32_t phases = 0;
 
     if (pool->room.is_up != (pool->capacity->ready > 0) ||
-        pst_room_due(&pool->room, gate->now) != PST_HEAP_NONE)
+        pst_room_deadline(&pool->room) <= gate->now)
         phases |= 1u << PST_PHASE_ROOMS;
     if (pool->queued > 0) {
         phases |= 1u << PST_PHASE_WAKE;
@@ -273,36 +271,35 @@ static uint32_t phases_with_work(const struct pst_gate *gate)
     return phases;
 }
 
-static void go_to(struct pst_gate *gate, uint32_t phase)
+/* From where the poll is, the first of these phases; PST_PHASE_COUNT: none is left. */
+static void go_on(struct pst_gate *gate, uint32_t phases)
 {
-    if (gate->phase == phase)
-        return;
-    gate->phase = phase;
-    gate->phase_pool = 0;
+    uint32_t left = phases >> gate->phase << gate->phase;
+    uint32_t next = left == 0 ? PST_PHASE_COUNT : (uint32_t)__builtin_ctz(left);
+
+    if (next != gate->phase) {
+        gate->phase = next;
+        gate->phase_pool = 0;
+    }
 }
 
-/* False: there is nothing left to do. */
-static bool work(struct pst_gate *gate)
+static void do_work(struct pst_gate *gate)
 {
-    uint32_t phases = gate->phase == PST_PHASE_COUNT ? 0 : phases_with_work(gate);
+    uint32_t phases = phases_with_work(gate);
 
-    phases &= ~UINT32_C(0) << gate->phase;
-    if (phases == 0) {
-        go_to(gate, PST_PHASE_COUNT);
-        return false;
+    go_on(gate, phases);
+    while (gate->phase < PST_PHASE_COUNT && !work_on(gate)) {
+        phases &= ~(1u << gate->phase);
+        go_on(gate, phases);
     }
-    go_to(gate, (uint32_t)__builtin_ctz(phases));
-    if (!work_on(gate))
-        go_to(gate, gate->phase + 1);
-    return true;
 }
 
 bool pst_gate_poll(struct pst_gate *gate, struct pst_gate_action *ret_action)
 {
-    while (gate->outbox_count == 0) {
-        if (!work(gate))
-            return false;
-    }
+    while (gate->outbox_count == 0 && gate->phase < PST_PHASE_COUNT)
+        do_work(gate);
+    if (gate->outbox_count == 0)
+        return false;
     *ret_action = gate->outbox[gate->outbox_head];
     gate->outbox_head = (gate->outbox_head + 1) % PST_OUTBOX_MAX;
     gate->outbox_count--;

@@ -88,7 +88,7 @@ static void verify_pool(const struct pst_gate *gate, const struct pst_pool *pool
         tokens += pool->queue[c].tokens;
     }
     PST_ASSERT(pool->queued == queued && pool->tokens_queued == tokens);
-    PST_ASSERT(pool->room.up_due.count == queued && pool->room.down_due.count == queued);
+    pst_room_verify(&pool->room, queued);
     for (uint32_t i = 0; i < gate->slab.max; i++) {
         const struct pst_ticket *t = &gate->slab.tickets[i];
 

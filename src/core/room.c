@@ -8,6 +8,8 @@
 int pst_room_init(struct pst_room *room, uint32_t tickets_max)
 {
     memset(room, 0, sizeof *room);
+    room->last.index = PST_HEAP_NONE;
+    room->due = PST_NEVER;
     if (pst_heap_init(&room->up_due, tickets_max) != PST_OK ||
         pst_heap_init(&room->down_due, tickets_max) != PST_OK) {
         pst_room_done(room);
@@ -32,6 +34,31 @@ static pst_ns down_at(const struct pst_room *room, pst_ns now)
     return room->down + (room->is_up ? 0 : now - room->since);
 }
 
+uint32_t pst_room_first(const struct pst_room *room)
+{
+    const struct pst_heap *heap = room->is_up ? &room->up_due : &room->down_due;
+    pst_ns key = room->is_up ? room->last.up_due : room->last.down_due;
+
+    if (room->last.index == PST_HEAP_NONE || heap->count == 0)
+        return room->last.index == PST_HEAP_NONE ? pst_heap_top(heap) : room->last.index;
+    if (key != heap->entries[0].key)
+        return key < heap->entries[0].key ? room->last.index : pst_heap_top(heap);
+    return room->last.rank < heap->entries[0].seq ? room->last.index : pst_heap_top(heap);
+}
+
+/* When the first is due, by the clock that runs. */
+static void find_due(struct pst_room *room)
+{
+    pst_ns first = pst_heap_top_key(room->is_up ? &room->up_due : &room->down_due);
+
+    if (room->last.index != PST_HEAP_NONE)
+        first = pst_min_u64(first, room->is_up ? room->last.up_due : room->last.down_due);
+    room->due =
+        first == PST_NEVER
+            ? PST_NEVER
+            : pst_add_sat(room->since, pst_sub_sat(first, room->is_up ? room->up : room->down));
+}
+
 void pst_room_set(struct pst_room *room, bool is_up, pst_ns now)
 {
     if (room->is_up == is_up)
@@ -40,6 +67,17 @@ void pst_room_set(struct pst_room *room, bool is_up, pst_ns now)
     room->down = down_at(room, now);
     room->since = now;
     room->is_up = is_up;
+    find_due(room);
+}
+
+static void sort_in_last(struct pst_room *room)
+{
+    uint32_t index = room->last.index;
+
+    if (index == PST_HEAP_NONE)
+        return;
+    pst_heap_put(&room->up_due, index, room->last.up_due, room->last.rank);
+    pst_heap_put(&room->down_due, index, room->last.down_due, room->last.rank);
 }
 
 void pst_room_enter(struct pst_room *room, struct pst_ticket *ticket, pst_ns no_replica_ttl,
@@ -49,34 +87,32 @@ void pst_room_enter(struct pst_room *room, struct pst_ticket *ticket, pst_ns no_
 
     ticket->up_mark = up;
     ticket->down_mark = down;
-    pst_heap_put(&room->up_due, ticket->id.index,
-                 pst_add_sat(up, pst_sub_sat(ticket->ttl, ticket->up_spent)), ticket->rank);
-    pst_heap_put(&room->down_due, ticket->id.index,
-                 pst_add_sat(down, pst_sub_sat(no_replica_ttl, ticket->down_spent)), ticket->rank);
+    sort_in_last(room);
+    room->last.index = ticket->id.index;
+    room->last.up_due = pst_add_sat(up, pst_sub_sat(ticket->ttl, ticket->up_spent));
+    room->last.down_due = pst_add_sat(down, pst_sub_sat(no_replica_ttl, ticket->down_spent));
+    room->last.rank = ticket->rank;
+    find_due(room);
 }
 
 void pst_room_leave(struct pst_room *room, struct pst_ticket *ticket, pst_ns now)
 {
     ticket->up_spent += up_at(room, now) - ticket->up_mark;
     ticket->down_spent += down_at(room, now) - ticket->down_mark;
-    pst_heap_remove(&room->up_due, ticket->id.index);
-    pst_heap_remove(&room->down_due, ticket->id.index);
+    if (room->last.index == ticket->id.index) {
+        room->last.index = PST_HEAP_NONE;
+    } else {
+        pst_heap_remove(&room->up_due, ticket->id.index);
+        pst_heap_remove(&room->down_due, ticket->id.index);
+    }
+    find_due(room);
 }
 
-uint32_t pst_room_due(const struct pst_room *room, pst_ns now)
+void pst_room_verify(const struct pst_room *room, uint32_t tickets)
 {
-    const struct pst_heap *due = room->is_up ? &room->up_due : &room->down_due;
-    pst_ns clock = room->is_up ? up_at(room, now) : down_at(room, now);
+    uint32_t apart = room->last.index == PST_HEAP_NONE ? 0 : 1;
 
-    return pst_heap_top_key(due) <= clock ? pst_heap_top(due) : PST_HEAP_NONE;
-}
-
-pst_ns pst_room_deadline(const struct pst_room *room)
-{
-    const struct pst_heap *due = room->is_up ? &room->up_due : &room->down_due;
-    pst_ns clock = room->is_up ? room->up : room->down;
-
-    if (due->count == 0 || pst_heap_top_key(due) == UINT64_MAX)
-        return PST_NEVER;
-    return pst_add_sat(room->since, pst_sub_sat(pst_heap_top_key(due), clock));
+    PST_ASSERT(room->up_due.count + apart == tickets && room->down_due.count + apart == tickets);
+    pst_heap_verify(&room->up_due);
+    pst_heap_verify(&room->down_due);
 }
