@@ -31,63 +31,63 @@ static bool before(const struct pst_heap_entry *a, const struct pst_heap_entry *
     return a->key != b->key ? a->key < b->key : a->seq < b->seq;
 }
 
-static void set(struct pst_heap *heap, uint32_t at, struct pst_heap_entry entry)
+static void move(struct pst_heap *heap, uint32_t from, uint32_t to)
 {
-    heap->entries[at] = entry;
-    heap->place[entry.member] = at + 1;
+    heap->entries[to] = heap->entries[from];
+    heap->place[heap->entries[to].member] = to + 1;
 }
 
-static void sift_up(struct pst_heap *heap, uint32_t at, struct pst_heap_entry entry)
+/* Where an entry belongs that goes up from the free place @at; those on its way make room. */
+static uint32_t way_up(struct pst_heap *heap, uint32_t at, uint64_t key, uint64_t seq)
 {
-    while (at > 0) {
-        uint32_t parent = (at - 1) / 2;
+    struct pst_heap_entry entry = {.key = key, .seq = seq};
 
-        if (!before(&entry, &heap->entries[parent]))
-            break;
-        set(heap, at, heap->entries[parent]);
-        at = parent;
+    while (at > 0 && before(&entry, &heap->entries[(at - 1) / 2])) {
+        move(heap, (at - 1) / 2, at);
+        at = (at - 1) / 2;
     }
-    set(heap, at, entry);
+    return at;
 }
 
-static void sift_down(struct pst_heap *heap, uint32_t at, struct pst_heap_entry entry)
+/* The same, down. */
+static uint32_t way_down(struct pst_heap *heap, uint32_t at, uint64_t key, uint64_t seq)
 {
-    for (;;) {
-        uint32_t child = 2 * at + 1;
+    struct pst_heap_entry entry = {.key = key, .seq = seq};
+    uint32_t child;
 
-        if (child >= heap->count)
-            break;
+    while ((child = 2 * at + 1) < heap->count) {
         if (child + 1 < heap->count && before(&heap->entries[child + 1], &heap->entries[child]))
             child++;
         if (!before(&heap->entries[child], &entry))
             break;
-        set(heap, at, heap->entries[child]);
+        move(heap, child, at);
         at = child;
     }
-    set(heap, at, entry);
+    return at;
 }
 
-static void settle(struct pst_heap *heap, uint32_t at, struct pst_heap_entry entry)
+static void put(struct pst_heap *heap, uint32_t at, uint32_t member, uint64_t key, uint64_t seq)
 {
-    if (at > 0 && before(&entry, &heap->entries[(at - 1) / 2]))
-        sift_up(heap, at, entry);
-    else
-        sift_down(heap, at, entry);
+    uint32_t up = way_up(heap, at, key, seq);
+    struct pst_heap_entry *entry;
+
+    at = up == at ? way_down(heap, at, key, seq) : up;
+    entry = &heap->entries[at];
+    entry->key = key;
+    entry->seq = seq;
+    entry->member = member;
+    heap->place[member] = at + 1;
 }
 
 void pst_heap_put(struct pst_heap *heap, uint32_t member, uint64_t key, uint64_t seq)
 {
-    struct pst_heap_entry entry = {.key = key, .seq = seq, .member = member};
-
     PST_ASSERT(member < heap->members_max);
-    if (heap->place[member] == 0)
-        sift_up(heap, heap->count++, entry);
-    else
-        settle(heap, heap->place[member] - 1, entry);
+    put(heap, heap->place[member] == 0 ? heap->count++ : heap->place[member] - 1, member, key, seq);
 }
 
 void pst_heap_remove(struct pst_heap *heap, uint32_t member)
 {
+    const struct pst_heap_entry *last;
     uint32_t at;
 
     PST_ASSERT(member < heap->members_max);
@@ -95,9 +95,9 @@ void pst_heap_remove(struct pst_heap *heap, uint32_t member)
         return;
     at = heap->place[member] - 1;
     heap->place[member] = 0;
-    heap->count--;
+    last = &heap->entries[--heap->count];
     if (at != heap->count)
-        settle(heap, at, heap->entries[heap->count]);
+        put(heap, at, last->member, last->key, last->seq);
 }
 
 void pst_heap_verify(const struct pst_heap *heap)
