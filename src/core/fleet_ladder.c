@@ -131,7 +131,7 @@ void pst_ladder_settle(struct pst_fleet *fleet, struct pst_replica *replica)
     rung->last_taken = replica->last_taken;
     rung->joined = replica->joined;
     rung->limit = counted->limit;
-    rung->places = counted->places;
+    rung->places = replica->places;
     rung->replica = replica->id;
     settle(fleet, pool, replica->rung_at);
 }

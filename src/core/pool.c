@@ -61,9 +61,9 @@ static void limit_long(struct pst_pool *pool, uint32_t slots)
             pst_sub_sat(slots, pst_ceil_u64(used + 2 * pst_pow(used, 0.5))), share / 2);
 }
 
-void pst_pool_advance(struct pst_pool *pool, pst_ns now)
+void pst_pool_turn(struct pst_pool *pool)
 {
-    if (!pst_load_advance(&pool->load, now) || pool->config->policy != PST_POLICY_ADAPTIVE)
+    if (pool->config->policy != PST_POLICY_ADAPTIVE)
         return;
     reserve_for_above(pool, pool->capacity->slots);
     limit_long(pool, pool->capacity->slots);

@@ -57,7 +57,14 @@ static inline pst_ns pst_pool_work(const struct pst_pool *pool, const struct pst
 /* Queued slot-time of one class, by what is known of service times now. */
 pst_ns pst_pool_queued_work(const struct pst_pool *pool, uint8_t class_);
 
-/* Brings averages up to now, and r_c with them. */
-void pst_pool_advance(struct pst_pool *pool, pst_ns now);
+/* The averages are new: r_c, and what long prompts may hold, follow. */
+void pst_pool_turn(struct pst_pool *pool);
+
+/* Brings averages up to now. */
+static inline void pst_pool_advance(struct pst_pool *pool, pst_ns now)
+{
+    if (pst_load_advance(&pool->load, now))
+        pst_pool_turn(pool);
+}
 
 #endif
