@@ -74,8 +74,8 @@ static void observe_class(struct pst_demand *d, const struct pst_scaler_event *e
     class_->seen.arrived += event->u.observe_class.arrived;
     class_->seen.waited += event->u.observe_class.waited;
     class_->seen.late += event->u.observe_class.late;
-    class_->seen.work += event->u.observe_class.arrived_work;
-    class_->seen.refused += event->u.observe_class.refused_work;
+    class_->seen.work = pst_add_sat(class_->seen.work, event->u.observe_class.arrived_work);
+    class_->seen.refused = pst_add_sat(class_->seen.refused, event->u.observe_class.refused_work);
     class_->queued_work = event->u.observe_class.queued_work;
     class_->queued = event->u.observe_class.queued;
     class_->inflight = event->u.observe_class.inflight;
@@ -84,8 +84,8 @@ static void observe_class(struct pst_demand *d, const struct pst_scaler_event *e
 static void observe_pool(struct pst_demand *d, const struct pst_scaler_event *event)
 {
     d->seen_served += event->u.observe_pool.served;
-    d->seen_service += event->u.observe_pool.service;
-    d->seen_square += event->u.observe_pool.service_square;
+    d->seen_service = pst_add_sat(d->seen_service, event->u.observe_pool.service);
+    d->seen_square = pst_add_sat(d->seen_square, event->u.observe_pool.service_square);
     d->slots = event->u.observe_pool.slots;
     d->inflight = event->u.observe_pool.inflight;
     d->tickets = event->u.observe_pool.tickets != 0;
@@ -147,8 +147,8 @@ static void close_work(struct pst_demand *d, const struct pst_demand_seen seen[P
         pst_window_add(&class_->window, seen[c].work);
         pst_window_add(&class_->refusals, seen[c].refused);
         pst_burst_add(&class_->burst, &config, &class_->window, &class_->refusals);
-        class_->step_work += seen[c].work;
-        work += seen[c].work;
+        class_->step_work = pst_add_sat(class_->step_work, seen[c].work);
+        work = pst_add_sat(work, seen[c].work);
         pst_envelope_add(&class_->envelope, work);
     }
     pass_second(d, true);
@@ -326,7 +326,7 @@ void pst_demand_tick(struct pst_demand *d, pst_ns now, pst_ns start, bool observ
     if (!d->begun)
         begin(d, now);
     /* To the nearest second: a clock's jitter must not make one second of two. */
-    seconds = pst_sub_sat(now + PST_S / 2, d->second_at) / PST_S;
+    seconds = pst_sub_sat(pst_add_sat(now, PST_S / 2), d->second_at) / PST_S;
     d->second_at += seconds * PST_S;
     seconds = pst_min_u64(seconds, CATCH_UP_S);
     if (seconds > 0 && observed) {
@@ -362,7 +362,7 @@ bool pst_demand_can_wait(const struct pst_demand *d, uint32_t class_)
 
 uint32_t pst_demand_lead(const struct pst_demand *d)
 {
-    return (uint32_t)pst_min_u64((d->start + STEP / 2) / STEP, PST_OUTLOOK_STEPS / 2);
+    return (uint32_t)pst_min_u64(pst_add_sat(d->start, STEP / 2) / STEP, PST_OUTLOOK_STEPS / 2);
 }
 
 void pst_demand_view(const struct pst_demand *d, struct pst_demand_view *ret_view)

@@ -15,7 +15,7 @@
  *   backlog    seconds of backlog above out_above
  *   sla        a class's P99 wait is past its target now, and more slots would help
  *   envelope   the largest work of the class and those above in any window w of the last hour, over
- *              w + target + S, for classes that cannot wait for a start
+ *              w + target + residual service time, for classes that cannot wait for a start
  *
  * Bursts whose usual length is below the start time add no replicas: they are queued, shed or spilled.
  *

@@ -102,8 +102,9 @@ static double service_variation(const struct pst_demand *d)
 void pst_demand_staff(struct pst_demand *d)
 {
     struct pst_staff_load load = {.service_s = pst_demand_service_s(d)};
-    uint32_t most =
-        (uint32_t)pst_min_u64((pst_mul_sat(d->pool.max + 1, d->pool.slots)), UINT32_MAX);
+    uint64_t slots =
+        pst_mul_sat((uint64_t)d->pool.max + 1, d->pool.slots); /* more is as well said */
+    uint32_t most = (uint32_t)pst_min_u64(slots, UINT32_MAX);
 
     for (uint32_t c = 0; c < d->classes_count; c++) {
         struct pst_demand_class *class_ = &d->classes[c];
@@ -132,13 +133,17 @@ static uint32_t need_now(const struct pst_demand *d)
 
 /* ---- envelope ---- */
 
+/*
+ * What is in service when a window's patience ends was served in time too: on each slot the mean
+ * residual service time, S (1 + cs^2) / 2, which is S where service is exponential.
+ */
 static uint32_t need_envelope(const struct pst_demand *d)
 {
-    pst_ns service = pst_to_u64(pst_demand_service_s(d) * PST_S);
+    double residual_s = pst_demand_service_s(d) * (1 + service_variation(d)) / 2;
     uint32_t need = 0;
 
     for (uint32_t c = 0; c < d->classes_count; c++) {
-        pst_ns patience = pst_add_sat(pst_demand_aim(d, c), service);
+        pst_ns patience = pst_add_sat(pst_demand_aim(d, c), pst_to_u64(residual_s * PST_S));
 
         if (d->config[c].envelope && !pst_demand_can_wait(d, c))
             raise_to(&need, replicas_of(d, pst_envelope_slots(&d->classes[c].envelope, patience)));

@@ -7,8 +7,8 @@
  *
  *   slots = max over w of (largest work in any window of w seconds, of the last hour) / (w + patience)
  *
- * patience: the wait that is aimed for, and one service time, within which work of the window may still
- * be running. Work that fits a window plus its patience was served in time.
+ * patience: the wait that is aimed for, and the mean residual service time, for which what was begun in
+ * time still runs. Work that fits a window plus its patience was served in time.
  *
  * Guarantee: fixed memory; O(windows) per second. Windows are 12 of 1 … 300 s; the hour is kept minute
  * by minute, so a maximum is forgotten after 60 to 61 minutes. Unknown seconds are left out: they age

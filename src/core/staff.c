@@ -83,6 +83,8 @@ uint32_t pst_staff_servers(const struct pst_staff_load *load, double wait_s, dou
 
     if (load->erlangs <= 0)
         return 0;
+    if (load->erlangs >= most)
+        return most;
     for (uint32_t n = 1; n < most; n++) {
         inverse = inverse_next(inverse, load->erlangs, n);
         if (load->erlangs < n &&

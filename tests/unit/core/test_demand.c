@@ -552,6 +552,90 @@ static void fewer_replicas_bear_what_they_can(void **state)
     pst_demand_free(r.demand);
 }
 
+/* Whatever is told, in whatever order: an answer, and twice the same. */
+static void any_numbers_are_survived(void **state)
+{
+    static const uint64_t numbers[] = {0,           1,          PST_MS,         PST_S,
+                                       100 * PST_S, UINT32_MAX, UINT64_MAX / 2, UINT64_MAX};
+    struct pst_prng prng;
+
+    (void)state;
+    pst_prng_init(&prng, 11);
+    for (int round = 0; round < 60; round++) {
+        struct pst_scaler_config config = config_of(60 * PST_S);
+        struct pst_demand *twins[2];
+        struct pst_supply supply;
+        pst_ns now = 0;
+
+#define ANY numbers[pst_prng_below(&prng, PST_COUNT_OF(numbers))]
+        for (int c = 0; c < 3; c++) {
+            config.classes[c].target = ANY;
+            config.classes[c].max_wait = ANY;
+            config.classes[c].sheds = ANY & 1;
+        }
+        config.pools[0].utilisation_ppm = (uint32_t)pst_min_u64(ANY, PST_PPM);
+        config.pools[0].out_above = ANY;
+        supply = (struct pst_supply){.slots = 14, .starting_in = ANY, .starting_all = ANY};
+        supply.start = ANY;
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(pst_demand_new(&config, 0, &twins[i]), PST_OK);
+        for (int step = 0; step < 300; step++) {
+            struct pst_scaler_event event = {.now = now, .class_ = pst_prng_below(&prng, 3)};
+            uint32_t terms[2][PST_TERM_COUNT] = {{0}}, have = pst_prng_below(&prng, 20);
+            bool observed = pst_prng_below(&prng, 4) > 0;
+
+            switch (pst_prng_below(&prng, 4)) {
+            case 0:
+                event.kind = PST_SCALER_OBSERVE_POOL;
+                event.class_ = 0;
+                event.u.observe_pool.served = (uint32_t)ANY;
+                event.u.observe_pool.service = ANY;
+                event.u.observe_pool.service_square = ANY;
+                event.u.observe_pool.slots = (uint32_t)ANY;
+                event.u.observe_pool.inflight = (uint32_t)ANY;
+                break;
+            case 1:
+                event.kind = PST_SCALER_HISTORY;
+                event.u.history.span = pst_min_u64(ANY, 3600 * PST_S);
+                event.u.history.work = ANY;
+                break;
+            default:
+                event.kind = PST_SCALER_OBSERVE_CLASS;
+                event.u.observe_class.arrived = (uint32_t)ANY;
+                event.u.observe_class.waited = (uint32_t)ANY;
+                event.u.observe_class.late = (uint32_t)ANY;
+                event.u.observe_class.arrived_work = ANY;
+                event.u.observe_class.refused_work = ANY;
+                event.u.observe_class.queued_work = ANY;
+                event.u.observe_class.queued = (uint32_t)ANY;
+            }
+            now += pst_min_u64(ANY, 100 * PST_S);
+            supply.ready = pst_prng_below(&prng, 300);
+            supply.starting = pst_prng_below(&prng, 300);
+            for (int i = 0; i < 2; i++) {
+                bool worth;
+
+                pst_demand_observe(twins[i], &event);
+                if (step > 20)
+                    pst_demand_tick(twins[i], now, supply.start, observed);
+                if (step > 21)
+                    pst_demand_terms(twins[i], &supply, terms[i], &worth);
+            }
+            assert_memory_equal(terms[0], terms[1], sizeof terms[0]);
+            for (int t = 0; t < PST_TERM_COUNT; t++)
+                assert_true(terms[0][t] <= UINT16_MAX);
+            if (step > 21)
+                assert_true(pst_demand_most(twins[0], &supply, have, 160 * PST_S) ==
+                                pst_demand_most(twins[1], &supply, have, 160 * PST_S) &&
+                            pst_demand_bears(twins[0], &supply, have) ==
+                                pst_demand_bears(twins[1], &supply, have));
+        }
+#undef ANY
+        for (int i = 0; i < 2; i++)
+            pst_demand_free(twins[i]);
+    }
+}
+
 static void configurations_are_checked(void **state)
 {
     struct pst_scaler_config config = config_of(60 * PST_S);
@@ -584,6 +668,7 @@ int main(void)
         cmocka_unit_test(the_past_is_learned_from),
         cmocka_unit_test(what_is_left_is_enough),
         cmocka_unit_test(fewer_replicas_bear_what_they_can),
+        cmocka_unit_test(any_numbers_are_survived),
         cmocka_unit_test(configurations_are_checked),
     };
 
