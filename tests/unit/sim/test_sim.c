@@ -306,6 +306,56 @@ static void warm_replicas_are_promoted(void **state)
     scene_close(&scene);
 }
 
+/* Scaled to zero, the first who waits wakes the scaler: a cold start later he is served. */
+static void the_first_to_wait_wakes_the_scaler(void **state)
+{
+    const struct pst_report_class *high;
+    struct scene scene;
+
+    (void)state;
+    scene_init(&scene, 4 * HOUR);
+    scene_stream(&scene, 0, 0.001, "exp:500ms");
+    scene.scenario.scaler.pools[0].min = 0;
+    scene.scenario.pools[0].initial = 0;
+    scene.policy.pilot = PST_PILOT_AHEAD;
+    scene_run(&scene, 1);
+    high = &scene.report->classes[0];
+    assert_true(high->arrived > 3);
+    assert_int_equal(high->outcomes[PST_OUTCOME_DONE], high->arrived);
+    assert_true(high->wait.max >= 60 * PST_S && high->wait.max <= 62 * PST_S);
+    assert_true(scene_paid(&scene) < 3 * HOUR);
+    scene_close(&scene);
+}
+
+static pst_ns first_asks_for(pst_ns history, uint32_t replicas)
+{
+    struct scene scene;
+    pst_ns at = PST_NEVER;
+
+    scene_init(&scene, HOUR);
+    scene_stream(&scene, 0, 24, "exp:500ms"); /* the work of 12 slots */
+    scene.scenario.history = history;
+    scene.scenario.pools[0].initial = 1;
+    scene.policy.pilot = PST_PILOT_AHEAD;
+    scene_run(&scene, 1);
+    for (uint32_t i = 0; i < scene.report->decisions_count && at == PST_NEVER; i++) {
+        if (scene.report->decisions[i].action.u.decision.desired >= replicas)
+            at = scene.report->decisions[i].at;
+    }
+    scene_close(&scene);
+    return at;
+}
+
+/* What the scaler has seen of the past, it need not learn. */
+static void history_is_known_from_the_first_second(void **state)
+{
+    pst_ns with = first_asks_for(2 * HOUR, 4), without = first_asks_for(0, 4);
+
+    (void)state;
+    assert_true(with <= PST_S);
+    assert_true(without > with && without != PST_NEVER);
+}
+
 /* A refused client that comes again is one client, with one outcome. */
 static void clients_come_again_as_often_as_they_may(void **state)
 {
@@ -437,6 +487,8 @@ int main(void)
         cmocka_unit_test(cold_starts_and_stops_are_paid_for),
         cmocka_unit_test(cold_starts_are_common),
         cmocka_unit_test(warm_replicas_are_promoted),
+        cmocka_unit_test(the_first_to_wait_wakes_the_scaler),
+        cmocka_unit_test(history_is_known_from_the_first_second),
         cmocka_unit_test(clients_come_again_as_often_as_they_may),
         cmocka_unit_test(a_full_slab_refuses),
         cmocka_unit_test(the_course_is_recorded),
