@@ -6,11 +6,14 @@
 
 #define BAR        24
 #define LINES_MAX  12 /* of runs; the rest is in the sum */
-#define NAME_WIDTH 28
+#define NAME_WIDTH 24
 
 #define UP    "\033[%uA"
 #define CLEAR "\033[K"
 #define BELOW "\033[J"
+/* A line that is wider than the terminal ends at its edge: a second one would be in nobody's count. */
+#define NO_WRAP "\033[?7l"
+#define WRAP    "\033[?7h"
 
 static void draw_lane(const struct pst_study *study, struct pst_study_lane *lane, uint32_t run,
                       FILE *terminal)
@@ -36,6 +39,7 @@ void pst_study_progress_draw(struct pst_study_progress *progress, const struct p
 {
     uint32_t done = 0, lines = 0;
 
+    fputs(NO_WRAP, terminal);
     if (progress->lines > 0)
         fprintf(terminal, UP, progress->lines);
     for (uint32_t i = 0; i < lanes_count; i++) {
@@ -47,7 +51,7 @@ void pst_study_progress_draw(struct pst_study_progress *progress, const struct p
         draw_lane(study, &lanes[i], run, terminal);
         lines++;
     }
-    fprintf(terminal, CLEAR "%u of %u runs done\n" BELOW, done, study->runs_count);
+    fprintf(terminal, CLEAR "%u of %u runs done\n" BELOW WRAP, done, study->runs_count);
     fflush(terminal);
     progress->lines = lines + 1;
 }

@@ -165,14 +165,34 @@ static int lay_out(struct pst_study *study)
     return PST_OK;
 }
 
+/* Fewer threads than wanted do it as well; PST_E_SYSTEM if there is none. */
+static int hire(struct crew *crew, uint32_t wanted)
+{
+    int error = 0;
+
+    pthread_mutex_lock(&crew->lock); /* nobody is done before all are counted */
+    while (crew->threads_count < wanted && error == 0) {
+        error = pthread_create(&crew->threads[crew->threads_count], NULL, work, crew);
+        if (error == 0) {
+            crew->threads_count++;
+            crew->running++;
+        }
+    }
+    pthread_mutex_unlock(&crew->lock);
+    errno = error;
+    return crew->threads_count > 0 ? PST_OK : PST_E_SYSTEM;
+}
+
 int pst_study_run(struct pst_study *study, uint32_t threads, FILE *progress)
 {
-    struct crew crew = {.study = study};
+    struct crew crew = {
+        .study = study, .lock = PTHREAD_MUTEX_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
     int rc = lay_out(study);
 
     if (rc != PST_OK)
         return rc;
     threads = threads < study->runs_count ? threads : study->runs_count;
+    PST_ASSERT(threads > 0);
     crew.lanes = calloc(threads, sizeof *crew.lanes);
     crew.threads = calloc(threads, sizeof *crew.threads);
     if (crew.lanes == NULL || crew.threads == NULL) {
@@ -181,29 +201,13 @@ int pst_study_run(struct pst_study *study, uint32_t threads, FILE *progress)
     }
     for (uint32_t i = 0; i < threads; i++)
         atomic_store(&crew.lanes[i].run, PST_STUDY_LANE_IDLE);
-    pthread_mutex_init(&crew.lock, NULL);
-    pthread_cond_init(&crew.finished, NULL);
-    pthread_mutex_lock(&crew.lock);
-    while (crew.threads_count < threads) {
-        const int failed = pthread_create(&crew.threads[crew.threads_count], NULL, work, &crew);
-        if (failed != 0) {
-            errno = failed;
-            break;
-        }
-        crew.threads_count++;
-        crew.running++;
-    }
-    pthread_mutex_unlock(&crew.lock);
-    if (crew.threads_count == 0) {
-        rc = PST_E_SYSTEM;
-    } else { /* fewer than wanted do it as well */
-        wait_for(&crew, progress);
-        for (uint32_t i = 0; i < crew.threads_count; i++)
-            pthread_join(crew.threads[i], NULL);
-        rc = first_failure(study);
-    }
-    pthread_cond_destroy(&crew.finished);
-    pthread_mutex_destroy(&crew.lock);
+    rc = hire(&crew, threads);
+    if (rc != PST_OK)
+        goto done;
+    wait_for(&crew, progress);
+    for (uint32_t i = 0; i < crew.threads_count; i++)
+        pthread_join(crew.threads[i], NULL);
+    rc = first_failure(study);
 done:
     free(crew.lanes);
     free(crew.threads);
