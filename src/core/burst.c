@@ -159,14 +159,3 @@ double pst_burst_remaining_s(const struct pst_burst *b)
         return 0;
     return longer == 0 ? b->age_s : sum / longer;
 }
-
-double pst_burst_usual_s(const struct pst_burst *b)
-{
-    double sum = 0, square = 0;
-
-    for (uint32_t i = 0; i < b->learned; i++) {
-        sum += b->lengths_s[i];
-        square += (double)b->lengths_s[i] * b->lengths_s[i];
-    }
-    return sum > 0 ? square / sum : 0;
-}

@@ -69,7 +69,5 @@ double pst_burst_calm(const struct pst_burst *burst);
 double pst_burst_present(const struct pst_burst *burst, const struct pst_window *window);
 /* Seconds that the burst that is on is expected to go on; 0 without one. */
 double pst_burst_remaining_s(const struct pst_burst *burst);
-/* The length in which a second of burst usually lies, from 16 lengths; 0: none learned. */
-double pst_burst_usual_s(const struct pst_burst *burst);
 
 #endif

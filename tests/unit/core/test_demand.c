@@ -1,152 +1,8 @@
 /*
  * test_demand.c - how many replicas a pool needs, told second by second what came: against numbers
  * worked out by hand from the formulas of demand.h.
- *
- * The pool is water: what comes fills the queues, slots drain them, high before low. Requests take
- * 0.1 s, with the variation of a Pareto law of 2.5.
  */
-#include "harness.h"
-
-#include "core/demand.h"
-
-#define SERVICE_S 0.1
-#define VARIATION 0.8
-
-struct river {
-    struct pst_scaler_config config;
-    struct pst_demand *demand;
-    struct pst_supply supply;
-    pst_ns now;
-    double queued[3]; /* of each class alone, slot-seconds */
-    uint32_t terms[PST_TERM_COUNT];
-    bool worth;
-};
-
-/* High, medium and low of a chat pool; low waits so long. */
-static struct pst_scaler_config config_of(pst_ns low_max_wait)
-{
-    return (struct pst_scaler_config){
-        .classes_count = 3,
-        .pools_count = 1,
-        .replicas_max = 16,
-        .classes = {{100 * PST_MS, 5 * PST_S, 3, 1, 1},
-                    {500 * PST_MS, 15 * PST_S, 2, 1, 1},
-                    {10 * PST_S, low_max_wait, 1, 0, 0}},
-        .pools = {{.min = 1,
-                   .max = 12,
-                   .slots = 14,
-                   .out_above = 2 * PST_S,
-                   .start_time = 100 * PST_S,
-                   .utilisation_ppm = 900000}},
-    };
-}
-
-static void river_open(struct river *r, const struct pst_scaler_config *config, uint32_t ready)
-{
-    *r = (struct river){
-        .config = *config,
-        .now = 1000 * PST_S,
-        .supply = {.start = config->pools[0].start_time,
-                   .slots = config->pools[0].slots,
-                   .ready = ready},
-    };
-    assert_int_equal(pst_demand_new(&r->config, 0, &r->demand), PST_OK);
-}
-
-static void river_begin(struct river *r)
-{
-    pst_demand_tick(r->demand, r->now, r->supply.start, true);
-}
-
-/* What comes is queued, what is ready drains it. Returns the slots in use. */
-static double flow(struct river *r, const double slots[3])
-{
-    double capacity = (double)r->supply.ready * r->supply.slots, left = capacity;
-
-    for (int c = 0; c < 3; c++) {
-        double served;
-
-        r->queued[c] += slots[c];
-        served = r->queued[c] < left ? r->queued[c] : left;
-        r->queued[c] -= served;
-        left -= served;
-    }
-    return capacity - left;
-}
-
-static void tell(struct river *r, const double slots[3], double late_share)
-{
-    double used = flow(r, slots);
-    double served = used / SERVICE_S;
-
-    for (uint8_t c = 0; c < 3; c++) {
-        double arrived = slots[c] / SERVICE_S;
-
-        pst_demand_observe(r->demand, &(struct pst_scaler_event){
-                                          .kind = PST_SCALER_OBSERVE_CLASS,
-                                          .class_ = c,
-                                          .now = r->now,
-                                          .u.observe_class =
-                                              {
-                                                  .arrived = (uint32_t)(arrived + 0.5),
-                                                  .waited = (uint32_t)(arrived + 0.5),
-                                                  .late = (uint32_t)(arrived * late_share + 0.5),
-                                                  .arrived_work = pst_to_u64(slots[c] * PST_S),
-                                                  .queued_work = pst_to_u64(r->queued[c] * PST_S),
-                                                  .queued = (uint32_t)(r->queued[c] / SERVICE_S),
-                                              },
-                                      });
-    }
-    pst_demand_observe(r->demand,
-                       &(struct pst_scaler_event){
-                           .kind = PST_SCALER_OBSERVE_POOL,
-                           .now = r->now,
-                           .u.observe_pool =
-                               {
-                                   .served = (uint32_t)(served + 0.5),
-                                   .service = pst_to_u64(used * PST_S),
-                                   .service_square = pst_to_u64(served * SERVICE_S * SERVICE_S *
-                                                                (1 + VARIATION) * 1e12),
-                                   .slots = r->supply.ready * r->supply.slots,
-                                   .inflight = (uint32_t)(used + 0.5),
-                                   .tickets = used > 0,
-                               },
-                       });
-}
-
-static void ask(struct river *r)
-{
-    for (int t = 0; t < PST_TERM_COUNT; t++)
-        r->terms[t] = 0;
-    pst_demand_terms(r->demand, &r->supply, r->terms, &r->worth);
-}
-
-static void run(struct river *r, uint32_t seconds, double high, double medium, double low)
-{
-    const double slots[3] = {high, medium, low};
-
-    for (uint32_t s = 0; s < seconds; s++) {
-        tell(r, slots, 0);
-        r->now += PST_S;
-        pst_demand_tick(r->demand, r->now, r->supply.start, true);
-    }
-    ask(r);
-}
-
-static uint32_t most_of(const struct river *r)
-{
-    uint32_t most = 0;
-
-    for (int t = 0; t < PST_TERM_COUNT; t++)
-        most = r->terms[t] > most ? r->terms[t] : most;
-    return most;
-}
-
-static void expect_term(const struct river *r, enum pst_term term, uint32_t want, const char *row)
-{
-    if (r->terms[term] != want)
-        fail_msg("%s: term %d is %u, not %u", row, term, r->terms[term], want);
-}
+#include "demand_river.h"
 
 /* ---- the terms ---- */
 
@@ -338,6 +194,29 @@ static void backlog_is_brought_down_within_the_deadline(void **state)
     pst_demand_free(r.demand);
 }
 
+/* The gate fills three quarters of 56 slots: 42, of which 37 x 4 / 3 / 0.9 slots leave room. */
+static void slots_that_are_not_filled_do_not_count(void **state)
+{
+    struct pst_scaler_config config = config_of(300 * PST_S);
+    struct river r;
+
+    (void)state;
+    river_open(&r, &config, 4);
+    river_begin(&r);
+    run(&r, 300, 20, 15, 2);
+    expect_term(&r, PST_TERM_NOW, 3, "all slots, as far as is known");
+    r.usable = 0.75;
+    r.queued[2] = 1000;
+    run(&r, 100, 20, 15, 2);
+    expect_term(&r, PST_TERM_NOW, 4, "three quarters");
+    /* Beside high and medium 42 slots leave 7 for what waits, 56 would leave 21. */
+    assert_true(pst_demand_bears(r.demand, &r.supply, 4));
+    r.queued[2] = 7 * 250;
+    run(&r, 1, 20, 15, 2);
+    assert_false(pst_demand_bears(r.demand, &r.supply, 4));
+    pst_demand_free(r.demand);
+}
+
 static void lateness_while_all_slots_are_in_use_asks_for_one_more(void **state)
 {
     static const struct {
@@ -367,127 +246,6 @@ static void lateness_while_all_slots_are_in_use_asks_for_one_more(void **state)
         }
         ask(&r);
         expect_term(&r, PST_TERM_SLA, rows[i].want, rows[i].name);
-        pst_demand_free(r.demand);
-    }
-}
-
-/* ---- time ---- */
-
-static void silence_is_not_idleness(void **state)
-{
-    struct pst_scaler_config config = config_of(60 * PST_S);
-    struct river r;
-    uint32_t before[PST_TERM_COUNT];
-    const double slots[3] = {20, 15, 2};
-
-    (void)state;
-    river_open(&r, &config, 4);
-    river_begin(&r);
-    run(&r, 600, 20, 15, 2);
-    memcpy(before, r.terms, sizeof before);
-    for (int s = 0; s < 2 * 3600; s++) {
-        r.now += PST_S;
-        pst_demand_tick(r.demand, r.now, r.supply.start, false);
-    }
-    ask(&r);
-    assert_memory_equal(r.terms, before, sizeof before);
-    r.now += PST_S; /* what came in two hours is told at once, and was no burst */
-    for (int s = 0; s < 2 * 3600 + 1; s++)
-        tell(&r, slots, 0);
-    pst_demand_tick(r.demand, r.now, r.supply.start, true);
-    run(&r, 60, 20, 15, 2);
-    assert_memory_equal(r.terms, before, sizeof before);
-    pst_demand_free(r.demand);
-}
-
-static void ticks_need_not_be_even(void **state)
-{
-    struct pst_scaler_config config = config_of(60 * PST_S);
-    struct river r;
-    struct pst_demand_view view;
-    const double slots[3] = {2, 1.5, 0.2}; /* of a tenth of a second, in slot-seconds */
-
-    (void)state;
-    river_open(&r, &config, 4);
-    river_begin(&r);
-    for (uint32_t i = 0; i < 6000; i++) {
-        tell(&r, slots, 0);
-        r.now += PST_S / 10;
-        if (i % 10 == 8 || i % 30 == 21 || i % 30 == 1)
-            pst_demand_tick(r.demand, r.now, r.supply.start, true);
-    }
-    run(&r, 10, 20, 15, 2);
-    expect_term(&r, PST_TERM_NOW, 3, "now");
-    expect_term(&r, PST_TERM_AHEAD, 3, "ahead");
-    pst_demand_view(r.demand, &view);
-    assert_true(view.rate_milli >= 369000 && view.rate_milli <= 371000);
-    assert_true(view.service >= 99 * PST_MS && view.service <= 101 * PST_MS);
-    assert_true(view.slots == 56 && view.inflight == 37 && view.tickets);
-    pst_demand_free(r.demand);
-}
-
-/* ---- the past, and what it foretells ---- */
-
-static void tell_history(struct river *r, uint8_t class_, double slots, uint32_t span_s)
-{
-    pst_demand_observe(r->demand, &(struct pst_scaler_event){
-                                      .kind = PST_SCALER_HISTORY,
-                                      .class_ = class_,
-                                      .u.history = {.span = span_s * PST_S,
-                                                    .work = pst_to_u64(slots * span_s * PST_S)},
-                                  });
-}
-
-/* Bursts of 90 … 150 s, 10 minutes into each hour, for ten hours. */
-static void tell_hours(struct river *r, uint32_t until_s)
-{
-    static const uint32_t lengths_s[] = {120, 90, 150, 130, 110, 140, 100, 120, 150, 90, 0};
-
-    for (uint32_t at = 0; at < 10 * 3600 + until_s; at += 10) {
-        uint32_t in = at % 3600, length_s = lengths_s[at / 3600];
-
-        tell_history(r, 0, 20, 10);
-        tell_history(r, 1, 15, 10);
-        tell_history(r, 2, in >= 600 && in < 600 + length_s ? 82 : 2, 10);
-    }
-}
-
-static void the_past_is_learned_from(void **state)
-{
-    static const struct {
-        const char *name;
-        pst_ns low_max_wait;
-        uint32_t least, most;
-    } rows[] = {
-        {"low within 6 s", 6 * PST_S, 8, 9},
-        {"low within a minute", 60 * PST_S, 6, 7},
-        {"low within five", 300 * PST_S, 3, 5},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
-        struct pst_scaler_config config = config_of(rows[i].low_max_wait);
-        uint32_t most = 0;
-        struct river r;
-
-        river_open(&r, &config, 4);
-        tell_hours(&r, 300);
-        river_begin(&r);
-        run(&r, 100, 20, 15, 2); /* a burst in 200 s is not asked for yet */
-        assert_true(most_of(&r) <= 4);
-        for (uint32_t s = 0; s < 110; s++) {
-            run(&r, 1, 20, 15, 2);
-            most = r.terms[PST_TERM_AHEAD] > most ? r.terms[PST_TERM_AHEAD] : most;
-            if (most > 4 && r.supply.starting == 0) { /* what is asked for is on its way */
-                assert_true(s >= 84);                 /* to half a step, a start time ahead */
-                r.supply.starting = most - 4;
-                r.supply.starting_in = 100 * PST_S;
-            }
-            r.supply.starting_in -= r.supply.starting > 0 ? PST_S : 0;
-        }
-        if (most < rows[i].least || most > rows[i].most)
-            fail_msg("%s: %u", rows[i].name, most);
-        assert_true(r.terms[PST_TERM_NOW] <= 4);
         pst_demand_free(r.demand);
     }
 }
@@ -552,106 +310,6 @@ static void fewer_replicas_bear_what_they_can(void **state)
     pst_demand_free(r.demand);
 }
 
-/* Whatever is told, in whatever order: an answer, and twice the same. */
-static void any_numbers_are_survived(void **state)
-{
-    static const uint64_t numbers[] = {0,           1,          PST_MS,         PST_S,
-                                       100 * PST_S, UINT32_MAX, UINT64_MAX / 2, UINT64_MAX};
-    struct pst_prng prng;
-
-    (void)state;
-    pst_prng_init(&prng, 11);
-    for (int round = 0; round < 60; round++) {
-        struct pst_scaler_config config = config_of(60 * PST_S);
-        struct pst_demand *twins[2];
-        struct pst_supply supply;
-        pst_ns now = 0;
-
-#define ANY numbers[pst_prng_below(&prng, PST_COUNT_OF(numbers))]
-        for (int c = 0; c < 3; c++) {
-            config.classes[c].target = ANY;
-            config.classes[c].max_wait = ANY;
-            config.classes[c].sheds = ANY & 1;
-        }
-        config.pools[0].utilisation_ppm = (uint32_t)pst_min_u64(ANY, PST_PPM);
-        config.pools[0].out_above = ANY;
-        supply = (struct pst_supply){.slots = 14, .starting_in = ANY, .starting_all = ANY};
-        supply.start = ANY;
-        for (int i = 0; i < 2; i++)
-            assert_int_equal(pst_demand_new(&config, 0, &twins[i]), PST_OK);
-        for (int step = 0; step < 300; step++) {
-            struct pst_scaler_event event = {.now = now, .class_ = pst_prng_below(&prng, 3)};
-            uint32_t terms[2][PST_TERM_COUNT] = {{0}}, have = pst_prng_below(&prng, 20);
-            bool observed = pst_prng_below(&prng, 4) > 0;
-
-            switch (pst_prng_below(&prng, 4)) {
-            case 0:
-                event.kind = PST_SCALER_OBSERVE_POOL;
-                event.class_ = 0;
-                event.u.observe_pool.served = (uint32_t)ANY;
-                event.u.observe_pool.service = ANY;
-                event.u.observe_pool.service_square = ANY;
-                event.u.observe_pool.slots = (uint32_t)ANY;
-                event.u.observe_pool.inflight = (uint32_t)ANY;
-                break;
-            case 1:
-                event.kind = PST_SCALER_HISTORY;
-                event.u.history.span = pst_min_u64(ANY, 3600 * PST_S);
-                event.u.history.work = ANY;
-                break;
-            default:
-                event.kind = PST_SCALER_OBSERVE_CLASS;
-                event.u.observe_class.arrived = (uint32_t)ANY;
-                event.u.observe_class.waited = (uint32_t)ANY;
-                event.u.observe_class.late = (uint32_t)ANY;
-                event.u.observe_class.arrived_work = ANY;
-                event.u.observe_class.refused_work = ANY;
-                event.u.observe_class.queued_work = ANY;
-                event.u.observe_class.queued = (uint32_t)ANY;
-            }
-            now += pst_min_u64(ANY, 100 * PST_S);
-            supply.ready = pst_prng_below(&prng, 300);
-            supply.starting = pst_prng_below(&prng, 300);
-            for (int i = 0; i < 2; i++) {
-                bool worth;
-
-                pst_demand_observe(twins[i], &event);
-                if (step > 20)
-                    pst_demand_tick(twins[i], now, supply.start, observed);
-                if (step > 21)
-                    pst_demand_terms(twins[i], &supply, terms[i], &worth);
-            }
-            assert_memory_equal(terms[0], terms[1], sizeof terms[0]);
-            for (int t = 0; t < PST_TERM_COUNT; t++)
-                assert_true(terms[0][t] <= UINT16_MAX);
-            if (step > 21)
-                assert_true(pst_demand_most(twins[0], &supply, have, 160 * PST_S) ==
-                                pst_demand_most(twins[1], &supply, have, 160 * PST_S) &&
-                            pst_demand_bears(twins[0], &supply, have) ==
-                                pst_demand_bears(twins[1], &supply, have));
-        }
-#undef ANY
-        for (int i = 0; i < 2; i++)
-            pst_demand_free(twins[i]);
-    }
-}
-
-static void configurations_are_checked(void **state)
-{
-    struct pst_scaler_config config = config_of(60 * PST_S);
-    struct pst_demand *demand = NULL;
-
-    (void)state;
-    assert_int_equal(pst_demand_new(&config, 1, &demand), PST_E_INVALID);
-    config.pools[0].slots = 0;
-    assert_int_equal(pst_demand_new(&config, 0, &demand), PST_E_INVALID);
-    config = config_of(60 * PST_S);
-    config.classes_count = 0;
-    assert_int_equal(pst_demand_new(&config, 0, &demand), PST_E_INVALID);
-    assert_null(demand);
-    pst_demand_free(NULL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -662,14 +320,10 @@ int main(void)
         cmocka_unit_test(what_is_refused_does_not_wait),
         cmocka_unit_test(lasting_load_is_followed),
         cmocka_unit_test(backlog_is_brought_down_within_the_deadline),
+        cmocka_unit_test(slots_that_are_not_filled_do_not_count),
         cmocka_unit_test(lateness_while_all_slots_are_in_use_asks_for_one_more),
-        cmocka_unit_test(silence_is_not_idleness),
-        cmocka_unit_test(ticks_need_not_be_even),
-        cmocka_unit_test(the_past_is_learned_from),
         cmocka_unit_test(what_is_left_is_enough),
         cmocka_unit_test(fewer_replicas_bear_what_they_can),
-        cmocka_unit_test(any_numbers_are_survived),
-        cmocka_unit_test(configurations_are_checked),
     };
 
     pst_assert_hook = harness_assert_hook;
