@@ -28,10 +28,10 @@
     return s < 6 * 3600 ? three(s / 60) + " min" : three(s / 3600) + " h";
   }
   function span(s) {
-    if (s >= 3600 && s % 60 === 0) return Math.floor(s / 3600) + " h" + (s % 3600 ? " " + (s % 3600) / 60 + " min" : "");
-    if (s >= 60 && s % 60 === 0) return s / 60 + " min";
-    if (Number.isInteger(s)) return s + " s";
-    return s < 1 && Number.isInteger(s * 1e3) ? s * 1e3 + " ms" : time(s);
+    if (!Number.isInteger(s)) return s < 1 && Number.isInteger(s * 1e3) ? s * 1e3 + " ms" : time(s);
+    if (s < 120 && s % 60) return s + " s";
+    return [[Math.floor(s / 3600), "h"], [Math.floor(s / 60) % 60, "min"], [s % 60, "s"]]
+      .filter(([n]) => n > 0).map(([n, unit]) => `${n} ${unit}`).join(" ") || "0 s";
   }
   const grouped = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
   function count(value) {
@@ -126,7 +126,7 @@
     const all = data.expectations;
     const breached = all.filter((e) => !e.met).length;
     if (all.length === 0) return;
-    const sum = breached === 0 ? `All ${all.length} expectations met` : `${breached} of ${all.length} expectations breached`;
+    const sum = breached === 0 ? `${all.length} of ${all.length} expectations met` : `${breached} of ${all.length} expectations breached`;
     const rows = [...all].sort((a, b) => a.met - b.met).map((e) => {
       const format = formatOf(e.text);
       return make("tr", null,

@@ -139,23 +139,35 @@ const char *pst_units(double value, enum pst_unit unit, char text[PST_UNITS_MAX]
     return text;
 }
 
+/* Of whole seconds what is not zero: "57 min 16 s". */
+static void write_parts(uint64_t seconds, char text[PST_UNITS_MAX])
+{
+    const struct {
+        uint64_t count;
+        const char *unit;
+    } parts[] = {{seconds / 3600, "h"}, {seconds / 60 % 60, "min"}, {seconds % 60, "s"}};
+    int used = 0;
+
+    for (size_t i = 0; i < PST_COUNT_OF(parts); i++)
+        if (parts[i].count > 0)
+            used +=
+                snprintf(text + used, (size_t)(PST_UNITS_MAX - used), "%s%llu %s",
+                         used > 0 ? " " : "", (unsigned long long)parts[i].count, parts[i].unit);
+}
+
 const char *pst_units_span(pst_ns span, char text[PST_UNITS_MAX])
 {
-    const pst_ns minute = 60 * PST_S, hour = 60 * minute;
+    const uint64_t seconds = span / PST_S;
 
-    if (span >= hour && span % minute == 0) {
-        int used = snprintf(text, PST_UNITS_MAX, "%llu h", (unsigned long long)(span / hour));
-        if (span % hour != 0)
-            snprintf(text + used, (size_t)(PST_UNITS_MAX - used), " %llu min",
-                     (unsigned long long)(span % hour / minute));
-    } else if (span >= minute && span % minute == 0) {
-        snprintf(text, PST_UNITS_MAX, "%llu min", (unsigned long long)(span / minute));
-    } else if (span % PST_S == 0) {
-        snprintf(text, PST_UNITS_MAX, "%llu s", (unsigned long long)(span / PST_S));
-    } else if (span % PST_MS == 0 && span < PST_S) {
+    if (span == 0)
+        snprintf(text, PST_UNITS_MAX, "0 s");
+    else if (span < PST_S && span % PST_MS == 0)
         snprintf(text, PST_UNITS_MAX, "%llu ms", (unsigned long long)(span / PST_MS));
-    } else {
+    else if (span % PST_S != 0 || seconds / 3600 > 9999999)
         write_time((double)span, text);
-    }
+    else if (seconds < 120 && seconds % 60 != 0)
+        snprintf(text, PST_UNITS_MAX, "%llu s", (unsigned long long)seconds);
+    else
+        write_parts(seconds, text);
     return text;
 }

@@ -22,7 +22,7 @@ enum pst_unit {
 enum pst_unit pst_metric_unit(enum pst_metric metric);
 /* Writes into text and returns it. */
 const char *pst_units(double value, enum pst_unit unit, char text[PST_UNITS_MAX]);
-/* A duration of virtual time where round ones are usual: "8 h", "90 s", "2 h 30 min". */
+/* A duration of virtual time where round ones are usual: "8 h", "90 s", "57 min 16 s". */
 const char *pst_units_span(pst_ns span, char text[PST_UNITS_MAX]);
 
 #endif

@@ -48,9 +48,11 @@ static const struct {
     pst_ns span;
     const char *text;
 } spans[] = {
-    {8 * 3600 * PST_S, "8 h"}, {9000 * PST_S, "2 h 30 min"}, {600 * PST_S, "10 min"},
-    {90 * PST_S, "90 s"},      {3436 * PST_S, "3436 s"},     {20 * PST_MS, "20 ms"},
-    {1500 * PST_MS, "1.50 s"}, {36400, "36.4 us"},           {0, "0 s"},
+    {8 * 3600 * PST_S, "8 h"}, {9000 * PST_S, "2 h 30 min"},
+    {600 * PST_S, "10 min"},   {90 * PST_S, "90 s"},
+    {60 * PST_S, "1 min"},     {3436 * PST_S, "57 min 16 s"},
+    {20 * PST_MS, "20 ms"},    {1500 * PST_MS, "1.50 s"},
+    {36400, "36.4 us"},        {0, "0 s"},
 };
 
 static void figures_read_as_they_should(void **state)
