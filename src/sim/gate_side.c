@@ -271,7 +271,7 @@ static void come(struct pst_sim *sim, const struct pst_client *who)
     *client = *who;
     client->generation = id.generation;
     enqueue(sim, client);
-    offer(sim, client, id);
+    offer(sim, client, id); /* what follows may move the clients' memory */
     client = client_of(sim, id.index);
     if (client->state != PST_CLIENT_FREE && client->generation == id.generation)
         arrive(sim, client, id);

@@ -23,6 +23,7 @@ int pst_tally_init(struct pst_tally *tally, const struct pst_scenario *scenario,
     report->begin = scenario->cut;
     report->end = scenario->horizon;
     report->ready_min = UINT32_MAX;
+    tally->batch_ns = (report->end - report->begin) / PST_REPORT_BATCHES + 1;
     tally->batches =
         calloc((size_t)tally->classes_count * PST_REPORT_BATCHES, sizeof *tally->batches);
     report->points = calloc(PST_REPORT_POINTS, sizeof *report->points);
@@ -71,24 +72,19 @@ void pst_tally_retried(struct pst_tally *tally, const struct pst_client *client)
         class_->retried++;
 }
 
-static uint32_t batch_of(const struct pst_tally *tally, pst_ns arrived)
-{
-    pst_ns span = tally->report.end - tally->report.begin;
-
-    return (uint32_t)pst_muldiv(arrived - tally->report.begin, PST_REPORT_BATCHES, span);
-}
-
 void pst_tally_dispatched(struct pst_tally *tally, const struct pst_client *client, pst_ns now)
 {
     struct pst_report_class *class_ = class_of(tally, client);
     uint8_t c = client->class_;
     pst_ns wait = now - client->arrived;
+    uint32_t batch;
 
     tally->worst_wait[c] = pst_max_u64(tally->worst_wait[c], wait);
     if (class_ == NULL)
         return;
     pst_hist_add(&class_->wait, wait);
-    pst_hist_add(&tally->batches[c * PST_REPORT_BATCHES + batch_of(tally, client->arrived)], wait);
+    batch = (uint32_t)((client->arrived - tally->report.begin) / tally->batch_ns);
+    pst_hist_add(&tally->batches[c * PST_REPORT_BATCHES + batch], wait);
     class_->in_target += wait <= tally->target[c];
     class_->in_deadline += wait <= tally->deadline[c];
 }
@@ -119,12 +115,14 @@ static void digest(struct pst_tally *tally, uint64_t word)
 
 void pst_tally_gate(struct pst_tally *tally, const struct pst_gate_action *action)
 {
-    uint64_t words[sizeof *action / sizeof(uint64_t)];
+    uint64_t words[sizeof *action / sizeof(uint64_t)], sum = 0;
 
     _Static_assert(sizeof *action % sizeof(uint64_t) == 0, "an action is whole words");
     memcpy(words, action, sizeof words);
-    for (size_t i = 0; i < PST_COUNT_OF(words); i++)
-        digest(tally, words[i]);
+    for (size_t i = 0; i < PST_COUNT_OF(words);
+         i++) /* each by itself: nothing waits for the last */
+        sum += pst_mix64(words[i] + i * UINT64_C(0x9e3779b97f4a7c15));
+    digest(tally, sum);
 }
 
 static void digest_decision(struct pst_tally *tally, const struct pst_scaler_action *action)

@@ -15,6 +15,7 @@
 struct pst_tally {
     struct pst_sim_report report;
     struct pst_hist *batches; /* of waits: class, batch */
+    pst_ns batch_ns;
     uint32_t classes_count;
     pst_ns target[PST_CLASSES_MAX], deadline[PST_CLASSES_MAX];
     pst_ns point_every, point_due;
