@@ -12,8 +12,7 @@
 #define SERVICE_S   600 /* service times are remembered for about so long */
 #define MEMORY_S    60  /* of calm rates, at least */
 #define SAMPLES_MIN 10  /* waits, below which a share of them says nothing */
-#define LATE_SHARE  0.01
-#define FULL_SHARE  0.9              /* of slots in use: more would help */
+#define FULL_SHARE  0.9 /* of slots in use: more would help */
 #define CATCH_UP_S  (14 * 24 * 3600) /* a longer pause is as good as this one */
 
 int pst_demand_new(const struct pst_scaler_config *config, uint16_t pool,
@@ -78,7 +77,6 @@ static void observe_class(struct pst_demand *d, const struct pst_scaler_event *e
     class_->seen.refused = pst_add_sat(class_->seen.refused, event->u.observe_class.refused_work);
     class_->queued_work = event->u.observe_class.queued_work;
     class_->queued = event->u.observe_class.queued;
-    class_->inflight = event->u.observe_class.inflight;
 }
 
 static void observe_pool(struct pst_demand *d, const struct pst_scaler_event *event)
@@ -98,25 +96,21 @@ static void close_step(struct pst_demand *d)
     for (uint32_t c = 0; c < d->classes_count; c++) {
         struct pst_demand_class *class_ = &d->classes[c];
 
-        if (2 * d->step_known >= d->step_seconds)
-            pst_forecast_add(class_->forecast, (double)class_->step_work / PST_S / d->step_known);
+        if (2 * class_->step_known >= d->step_seconds)
+            pst_forecast_add(class_->forecast,
+                             (double)class_->step_work / PST_S / class_->step_known);
         else
             pst_forecast_gap(class_->forecast);
         class_->step_work = 0;
+        class_->step_known = 0;
     }
-    d->step_seconds = d->step_known = 0;
+    d->step_seconds = 0;
     d->stale = true;
 }
 
-static void pass_second(struct pst_demand *d, bool known)
+static void pass_second(struct pst_demand *d)
 {
-    d->step_seconds++;
-    if (known) {
-        d->step_known++;
-        if (d->known_seconds < UINT32_MAX)
-            d->known_seconds++;
-    }
-    if (d->step_seconds == PST_OUTLOOK_STEP_S)
+    if (++d->step_seconds == PST_OUTLOOK_STEP_S)
         close_step(d);
 }
 
@@ -135,23 +129,34 @@ static struct pst_burst_config burst_config(const struct pst_demand *d, uint32_t
     };
 }
 
-/* The work of a second, of all classes; what is kept of one class alone, and of it and those above. */
+/* A class's own work. */
+static void close_own(struct pst_demand *d, uint32_t c, const struct pst_demand_seen *seen)
+{
+    struct pst_demand_class *class_ = &d->classes[c];
+    struct pst_burst_config config = burst_config(d, c);
+
+    pst_window_add(&class_->window, seen->unknown ? PST_WINDOW_GAP : seen->work);
+    pst_window_add(&class_->refusals, seen->unknown ? PST_WINDOW_GAP : seen->refused);
+    if (seen->unknown)
+        return;
+    pst_burst_add(&class_->burst, &config, &class_->window, &class_->refusals);
+    class_->step_work = pst_add_sat(class_->step_work, seen->work);
+    class_->step_known++;
+}
+
+/* The work of a second, of each class alone, and of it and those above. */
 static void close_work(struct pst_demand *d, const struct pst_demand_seen seen[PST_CLASSES_MAX])
 {
     uint64_t work = 0;
 
     for (uint32_t c = 0; c < d->classes_count; c++) {
-        struct pst_demand_class *class_ = &d->classes[c];
-        struct pst_burst_config config = burst_config(d, c);
-
-        pst_window_add(&class_->window, seen[c].work);
-        pst_window_add(&class_->refusals, seen[c].refused);
-        pst_burst_add(&class_->burst, &config, &class_->window, &class_->refusals);
-        class_->step_work = pst_add_sat(class_->step_work, seen[c].work);
+        close_own(d, c, &seen[c]);
         work = pst_add_sat(work, seen[c].work);
-        pst_envelope_add(&class_->envelope, work);
+        pst_envelope_add(&d->classes[c].envelope, work);
     }
-    pass_second(d, true);
+    if (d->known_seconds < UINT32_MAX)
+        d->known_seconds++;
+    pass_second(d);
 }
 
 /* Arrivals outside bursts tell how irregular they are; within one they tell of the burst. */
@@ -200,7 +205,8 @@ static void close_waits(struct pst_demand *d, const struct pst_demand_seen seen[
         close_fill(d, class_, used);
         class_->waited += seen[c].waited - class_->waited / FADE_S;
         class_->late += seen[c].late - class_->late / FADE_S;
-        is_late = class_->waited >= SAMPLES_MIN && class_->late > LATE_SHARE * class_->waited &&
+        is_late = class_->waited >= SAMPLES_MIN &&
+                  class_->late > PST_DEMAND_LATE_SHARE * class_->waited &&
                   d->occupancy >= FULL_SHARE;
         class_->late_s = is_late ? class_->late_s + 1 : 0;
     }
@@ -214,7 +220,7 @@ static void close_gap(struct pst_demand *d)
         pst_dispersion_gap(&d->classes[c].dispersion);
     }
     pst_window_add(&d->requests, PST_WINDOW_GAP);
-    pass_second(d, false);
+    pass_second(d);
 }
 
 /* What came since the last telling, evenly over the seconds that it came in. */
@@ -264,10 +270,10 @@ static void close_history(struct pst_demand *d)
     for (uint32_t c = 0; c < d->classes_count; c++) {
         struct pst_demand_class *class_ = &d->classes[c];
 
-        if (class_->has_history && class_->history >= 0) {
+        seen[c].unknown = !class_->has_history || class_->history < 0;
+        if (!seen[c].unknown)
             seen[c].work = pst_to_u64(class_->history * PST_S);
-            known = true;
-        }
+        known = known || !seen[c].unknown;
         class_->has_history = false;
     }
     d->history_left = span % PST_S;

@@ -20,12 +20,13 @@
 struct pst_demand_seen {
     double arrived, waited, late; /* tickets */
     uint64_t work, refused;       /* slot-time that came, and the refused part of it; ns */
+    bool unknown;                 /* nothing was told, of the past */
 };
 
 struct pst_demand_class {
     struct pst_demand_seen seen; /* since the last second that was closed */
     uint64_t queued_work;        /* now; ns */
-    uint32_t queued, inflight;
+    uint32_t queued;
     double fill;        /* share of slots in use while it waits */
     uint32_t fill_s;    /* seconds that it was seen for, up to its memory */
     uint32_t waiting_s; /* it has been queued for so long, saturating */
@@ -34,7 +35,8 @@ struct pst_demand_class {
     struct pst_window window, refusals; /* all that came, and what was refused of it */
     struct pst_burst burst;
     struct pst_forecast *forecast;
-    uint64_t step_work; /* of the step that runs; ns */
+    uint64_t step_work;  /* of the step that runs; ns */
+    uint32_t step_known; /* seconds of it of which something is known */
     double path[PST_OUTLOOK_STEPS];
     bool speaks; /* the forecast; path is what it says */
 
@@ -62,7 +64,6 @@ struct pst_demand {
     bool tickets;
     uint64_t silent_s;      /* nothing was told for so long */
     uint32_t step_seconds;  /* of the forecasts' step that runs */
-    uint32_t step_known;    /* … of which something is known */
     uint32_t known_seconds; /* saturating: has enough been seen to staff for? */
     bool stale;             /* a step was closed: forecasts and staffing are to be asked again */
     pst_ns history_span;    /* of the step that is being told */
@@ -78,6 +79,9 @@ struct pst_demand {
     struct pst_outlook outlook;
     struct pst_demand_class classes[PST_CLASSES_MAX];
 };
+
+/* Of a class's requests so many may wait past its target. */
+#define PST_DEMAND_LATE_SHARE 0.01
 
 /* Mean slot-time, s; 0: not known. */
 double pst_demand_service_s(const struct pst_demand *demand);

@@ -3,7 +3,6 @@
 #include "core/num.h"
 #include "core/staff.h"
 
-#define LATE_SHARE 0.01 /* of a class's requests that may wait past its target */
 #define LATE_FOR_S 30   /* before a late class asks for more */
 #define AFTER_S    60   /* past a start time: how far bears() looks */
 #define SLACK      1e-9 /* a sum of rates that fits exactly fits */
@@ -115,8 +114,8 @@ void pst_demand_staff(struct pst_demand *d)
             class_->staffed = (uint32_t)pst_min_u64(
                 pst_ceil_u64(load.erlangs * (1 - SLACK) / fillable(d, c)), most);
         else
-            class_->staffed =
-                pst_staff_servers(&load, seconds_of(pst_demand_aim(d, c)), LATE_SHARE, most);
+            class_->staffed = pst_staff_servers(&load, seconds_of(pst_demand_aim(d, c)),
+                                                PST_DEMAND_LATE_SHARE, most);
     }
 }
 

@@ -80,20 +80,20 @@ void pst_outlook_advance(const struct pst_outlook *outlook, uint32_t step, doubl
 bool pst_outlook_meets(const struct pst_outlook *outlook, uint32_t class_, uint32_t step,
                        uint32_t steps, double waiting, double slots)
 {
-    const struct pst_outlook_class *rates = &outlook->classes[class_];
-    double usable = slots * rates->fill;
+    const struct pst_outlook_class *own = &outlook->classes[class_];
+    double usable = slots * own->fill;
     uint32_t end;
 
     PST_ASSERT(step <= outlook->steps);
     end = steps < outlook->steps - step ? step + steps : outlook->steps;
     for (uint32_t v = step;; v++) {
-        double bound = rates->deadline_s * pst_outlook_left(outlook, class_, v, slots);
+        double bound = own->deadline_s * pst_outlook_left(outlook, class_, v, slots);
 
         if (waiting > bound * (1 + SLACK))
             return false;
         if (v == end)
             return true;
-        waiting += (rates->rates[v] - usable) * PST_OUTLOOK_STEP_S;
+        waiting += (own->rates[v] - usable) * PST_OUTLOOK_STEP_S;
         if (waiting <= SLACK * usable)
             return true;
     }

@@ -35,9 +35,9 @@ struct pst_outlook_class {
     double fill;       /* of the slots it gets so many where it waits: 0 < fill <= 1 */
     bool sheds;
     double queued; /* of it and those above, now; slot-seconds */
-    double
-        rates[PST_OUTLOOK_STEPS]; /* work that comes, of it and those above, step by step; slots */
-    double above[PST_OUTLOOK_STEPS]; /* slots that the classes above take in D from that step on */
+    /* Step by step, slots: the work that comes, of it and those above; what those take in D from then. */
+    double rates[PST_OUTLOOK_STEPS];
+    double above[PST_OUTLOOK_STEPS];
 };
 
 struct pst_outlook {

@@ -124,6 +124,22 @@ static void the_past_is_learned_from(void **state)
     }
 }
 
+/* A class of whose past nothing is told has no past; it was not idle. */
+static void an_untold_past_is_not_idle(void **state)
+{
+    struct pst_scaler_config config = config_of(60 * PST_S);
+    struct river r;
+
+    (void)state;
+    river_open(&r, &config, 4);
+    for (int s = 0; s < 3600; s += 10)
+        tell_history(&r, 0, 20, 10);
+    river_begin(&r);
+    run(&r, 40, 20, 15, 2); /* were it zero, 15 slots of medium would be a burst */
+    expect_term(&r, PST_TERM_NOW, 3, "now");
+    pst_demand_free(r.demand);
+}
+
 /* ---- strangers' numbers ---- */
 
 /* Whatever is told, in whatever order: an answer, and twice the same. */
@@ -265,9 +281,9 @@ static void configurations_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(silence_is_not_idleness),    cmocka_unit_test(ticks_need_not_be_even),
-        cmocka_unit_test(the_past_is_learned_from),   cmocka_unit_test(any_numbers_are_survived),
-        cmocka_unit_test(configurations_are_checked),
+        cmocka_unit_test(silence_is_not_idleness),  cmocka_unit_test(ticks_need_not_be_even),
+        cmocka_unit_test(the_past_is_learned_from), cmocka_unit_test(an_untold_past_is_not_idle),
+        cmocka_unit_test(any_numbers_are_survived), cmocka_unit_test(configurations_are_checked),
     };
 
     pst_assert_hook = harness_assert_hook;
