@@ -1,8 +1,8 @@
 /*
  * clients.h - the requests that are somewhere: their clients wait for an answer, or to come again.
  *
- * Guarantee: an index is used again only after it was given back; the least recently grown memory is used
- * first, so that a short queue stays in few cache lines. O(1); memory grows in doubling steps up to max.
+ * Guarantee: an index is used again only after it was given back, the last one first, so that a short
+ * queue stays in few cache lines. O(1); memory grows in doubling steps up to max.
  */
 #ifndef PST_SIM_CLIENTS_H
 #define PST_SIM_CLIENTS_H

@@ -13,7 +13,7 @@ struct engine {
     struct pst_engine *model; /* NULL: none runs here */
     uint32_t *tickets;        /* by the model's request number */
     uint32_t *free;           /* stack of free request numbers */
-    uint32_t free_count, requests_max;
+    uint32_t free_count;
     pst_ns clock;    /* its own */
     pst_ns looked;   /* when that was right */
     pst_ns due;      /* virtual time of the event that is under way; PST_NEVER: none */
@@ -80,7 +80,6 @@ void pst_engines_open(struct pst_sim *sim, uint16_t replica)
     config.mode = PST_ENGINE_TOKEN;
     config.requests_max = sim->gate_config.pools[pool].slots;
     engine->looked = sim->now;
-    engine->requests_max = config.requests_max;
     engine->tickets = calloc(config.requests_max, sizeof *engine->tickets);
     engine->free = calloc(config.requests_max, sizeof *engine->free);
     if (engine->tickets == NULL || engine->free == NULL ||

@@ -1,4 +1,4 @@
-/* faults.c - what goes wrong, and when: see enum pst_fault_kind. Which replicas: those longest ready. */
+/* faults.c - what goes wrong, and when: see enum pst_fault_kind. Of the ready replicas the oldest are hit. */
 #include "core/num.h"
 #include "sim/world.h"
 

@@ -10,7 +10,7 @@
  *
  * Guarantee: what befalls the n-th replica that a pool creates (how long it starts and stops, whether it
  * is slow, when it dies) is a function of the seed and n, so that policies that start as many share
- * their luck. At any time the counts' sum is what exists. O(1) per change.
+ * their luck. At any time the counts' sum is what exists. O(1) per change, O(replicas) to create one.
  */
 #ifndef PST_SIM_LIVES_H
 #define PST_SIM_LIVES_H
