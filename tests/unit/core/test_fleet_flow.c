@@ -89,6 +89,46 @@ static void the_silent_weigh_more(void **state)
     world_end(&w);
 }
 
+/* From an eighth of a stall on, and by time alone: nothing is told to the fleet in between. */
+static void silence_weighs_at_its_boundary(void **state)
+{
+    static const struct {
+        pst_ns silence;
+        uint16_t replica;
+    } rows[] = {
+        {7500 * PST_MS - 1, 0}, /* 100 ms of work against 150 ms */
+        {7500 * PST_MS, 1},     /* twice 100 ms */
+        {0, 0},                 /* it is heard again */
+    };
+    struct world w;
+    uint16_t replica;
+    pst_ns heard_at;
+
+    (void)state;
+    world_init(&w);
+    world_start(&w);
+    world_up(&w, 2);
+    for (uint16_t r = 0; r < 2; r++) {
+        assert_true(world_admit(&w, r, 1000 + r));
+        pst_fleet_take(w.fleet, r, &w.tickets[r], r, (100 + 50 * r) * PST_MS, w.now);
+        world_first(&w, r);
+        world_progress(&w, r);
+    }
+    heard_at = w.now;
+    world_live(&w, 7 * PST_S, 3, PST_PROBE_OK, PST_PROBE_OK);
+    world_progress(&w, 1);
+    assert_true(world_admit(&w, 2, 2));
+    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
+        if (rows[i].silence == 0)
+            world_progress(&w, 0);
+        else
+            w.now = heard_at + rows[i].silence;
+        assert_true(pst_fleet_choose(w.fleet, 0, &w.tickets[2], w.now, &replica));
+        assert_int_equal(replica, rows[i].replica);
+    }
+    world_end(&w);
+}
+
 /* A key sticks to its replica, but that one never carries more than 1.25 x the mean. */
 static void affinity_is_bounded(void **state)
 {
@@ -431,6 +471,7 @@ int main(void)
         cmocka_unit_test(the_idle_take_turns),
         cmocka_unit_test(work_is_what_counts),
         cmocka_unit_test(the_silent_weigh_more),
+        cmocka_unit_test(silence_weighs_at_its_boundary),
         cmocka_unit_test(affinity_is_bounded),
         cmocka_unit_test(sequences_take_places),
         cmocka_unit_test(b058_hung_engine),
