@@ -113,15 +113,15 @@ static void digest(struct pst_tally *tally, uint64_t word)
     tally->report.digest = x ^ x >> 32;
 }
 
+/* The words of an action are weighed side by side: no product waits for another. */
 void pst_tally_gate(struct pst_tally *tally, const struct pst_gate_action *action)
 {
     uint64_t words[sizeof *action / sizeof(uint64_t)], sum = 0;
 
     _Static_assert(sizeof *action % sizeof(uint64_t) == 0, "an action is whole words");
     memcpy(words, action, sizeof words);
-    for (size_t i = 0; i < PST_COUNT_OF(words);
-         i++) /* each by itself: nothing waits for the last */
-        sum += pst_mix64(words[i] + i * UINT64_C(0x9e3779b97f4a7c15));
+    for (size_t i = 0; i < PST_COUNT_OF(words); i++)
+        sum += words[i] * (UINT64_C(0x9e3779b97f4a7c15) + (i << 32 | i << 1));
     digest(tally, sum);
 }
 
@@ -212,6 +212,13 @@ void pst_tally_replicas(struct pst_tally *tally, const struct pst_lives *lives, 
         tally->report.ready_min = ready;
     if (existing > tally->report.existing_max)
         tally->report.existing_max = existing;
+}
+
+void pst_tally_measure(struct pst_tally *tally, const struct pst_lives *lives, pst_ns now)
+{
+    tally->report.ready_min = UINT32_MAX;
+    tally->report.existing_max = 0;
+    pst_tally_replicas(tally, lives, now);
 }
 
 bool pst_tally_wants_point(const struct pst_tally *tally, pst_ns now)

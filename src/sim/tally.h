@@ -49,6 +49,8 @@ void pst_tally_moved(struct pst_tally *tally, uint16_t pool, uint32_t before, ui
 void pst_tally_killed(struct pst_tally *tally, uint32_t count, pst_ns now);
 /* After replicas changed. */
 void pst_tally_replicas(struct pst_tally *tally, const struct pst_lives *lives, pst_ns now);
+/* The measured span begins: what led here (the first replicas, one by one) has no extremes. */
+void pst_tally_measure(struct pst_tally *tally, const struct pst_lives *lives, pst_ns now);
 
 /* Is a point of the course due? Then it is filled but for the worst waits, and added. */
 bool pst_tally_wants_point(const struct pst_tally *tally, pst_ns now);

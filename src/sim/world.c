@@ -86,7 +86,7 @@ static void handle(struct pst_sim *sim, const struct pst_event *event)
     switch ((enum pst_world_event)pst_event_kind(event)) {
     case PST_WORLD_MEASURE:
         pst_lives_book(&sim->lives, sim->now, true);
-        pst_tally_replicas(&sim->tally, &sim->lives, sim->now);
+        pst_tally_measure(&sim->tally, &sim->lives, sim->now);
         break;
     case PST_WORLD_BILL:
         pst_lives_book(&sim->lives, sim->now, false);

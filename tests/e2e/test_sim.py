@@ -151,6 +151,11 @@ def test_a_file_without_policies_has_the_configurations_own(scenario):
     assert (run["gate"], run["pilot"], run["actuator"]) == ("adaptive", "ahead", "direct")
 
 
+def test_the_first_replicas_are_there_at_once(scenario):
+    text = SCENARIO.replace("min: 1", "min: 2").replace("cut: 2m\n", "")
+    assert [run["replicas_min"] for run in json.loads(sim(scenario(text), "--json").stdout)["runs"]] == [2, 2]
+
+
 def test_seeds_have_a_mean_and_an_interval(scenario):
     result = json.loads(sim(scenario(), "--json", "--seeds", 3).stdout)
     assert [run["seed"] for run in result["runs"]] == [7, 8, 9] * 2
