@@ -233,6 +233,21 @@ static void what_exists_is_paid_for(void **state)
     scene_close(&scene);
 }
 
+/* The first ones come one by one, but all at once as far as anybody may see. */
+static void the_first_replicas_were_always_there(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    scene_init(&scene, HOUR);
+    scene.policy.replicas = 5;
+    scene_stream(&scene, 0, 1, "exp:100ms");
+    scene_run(&scene, 1);
+    assert_int_equal(scene.report->ready_min, 5);
+    assert_int_equal(scene.report->existing_max, 5);
+    scene_close(&scene);
+}
+
 static void cold_starts_and_stops_are_paid_for(void **state)
 {
     struct scene scene;
@@ -484,6 +499,7 @@ int main(void)
         cmocka_unit_test(ten_thousand_drained_removals_lose_nothing),
         cmocka_unit_test(drains_cut_short_are_counted),
         cmocka_unit_test(what_exists_is_paid_for),
+        cmocka_unit_test(the_first_replicas_were_always_there),
         cmocka_unit_test(cold_starts_and_stops_are_paid_for),
         cmocka_unit_test(cold_starts_are_common),
         cmocka_unit_test(warm_replicas_are_promoted),
