@@ -45,12 +45,14 @@ static const char manual_tail[] =
     "Done.\n"
     ".TP\n"
     "1\n"
-    "Failed, or a drain met its deadline.\n"
+    "Failed; a drain met its deadline, an expectation of a scenario was breached, or a recording "
+    "differs.\n"
     ".TP\n"
     "2\n"
     "Wrong usage or configuration.\n"
     ".SH SEE ALSO\n"
-    "docs/configuration.md, docs/metrics.md and docs/architecture.md of the source.\n";
+    "docs/configuration.md, docs/scenarios.md, docs/metrics.md and docs/architecture.md of the "
+    "source.\n";
 
 static void write_manual(FILE *out)
 {
