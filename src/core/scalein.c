@@ -5,7 +5,7 @@
  * there: the smallest c to which, with c replicas, no more than c are needed within a start time and a
  * minute. Then what was enough for the whole hold (hold.h). The guards stand against what remains: those
  * that know a number get in_after to clear, so that one step is taken and not one each second;
- * after that the step is as far as they can bear. The others forbid.
+ * after that the step is as far as they can bear. The others forbid: they keep what is there.
  *
  * Guarantee: never below `need`, never above `before`; each reason that raised the number has its bit.
  */
@@ -114,6 +114,15 @@ static uint32_t guarded(struct pst_scaler_seat *seat, struct pst_scaler_need *n,
     return now - seat->guarded_since >= seat->config->in_after ? least : n->before;
 }
 
+/* A guard keeps what there is; what is not needed and not there is not asked for because of it. */
+static uint32_t kept(const struct pst_scaler_need *n, uint32_t number)
+{
+    uint32_t there = pst_census_serving(&n->census);
+
+    there = there < n->before ? there : n->before;
+    return number > there ? number : there;
+}
+
 uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_need *n)
 {
     struct pst_scaler_seat *seat = &scaler->seats[pool];
@@ -134,5 +143,7 @@ uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler
     number = enough(seat, n, scaler->now);
     if (number < n->before)
         number = guarded(seat, n, number, scaler->now);
-    return forbid != 0 ? n->before : number;
+    if (n->is_held)
+        return n->before;
+    return forbid != 0 ? kept(n, number) : number;
 }

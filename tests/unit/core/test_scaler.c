@@ -92,6 +92,8 @@ static void test_vetoes(void **state)
          NULL},
         {"a rollout runs", "r4 f4 rollout1 +101 f3 +60 ?4:rollout rollout0 +1 ?3:", "161:M0 161:D0",
          NULL},
+        {"… and keeps what is there alone: those that fail to start are let go",
+         "r1 f1 +101 rollout1 fail f3 +12 # f1 +300 ?1:", "116:S3 136:S4 166:S5", NULL},
         {"vetoes do not stop what is needed", "r1 rollout1 lat1 err50 f2 +1 ?2:", "0:S1", NULL},
     };
 
