@@ -163,8 +163,8 @@
   };
   const word = (words, name) => words[name.replace(/[- ]/g, "_")] || name;
 
-  function reasonOf(decision, pilot) {
-    if (!decision.winner) return [make("span", { class: "veto" }, `by ${pilot}, which tells no more`)];
+  function reasonOf(decision, by) {
+    if (!decision.winner) return [make("span", { class: "veto" }, `by ${by}, which tells no more`)];
     const others = Object.entries(decision.terms).filter(([name]) => name !== decision.winner).map(([name, n]) => `${name} ${n}`);
     const need = decision.terms[decision.winner];
     return [
@@ -179,7 +179,8 @@
 
   /* Those that changed the number, inside the span that the plots show. */
   function showDecisions(body, note, course, from, to, atHover) {
-    const { pilot } = data.runs.find((run) => run.policy === course.policy);
+    const run = data.runs.find((each) => each.policy === course.policy);
+    const by = run.actuator === "direct" ? run.pilot : run.actuator;
     const inside = course.decisions.filter((d) => d.at >= from && d.at <= to);
     note.textContent = inside.length > ROWS_MAX ? `The first ${ROWS_MAX} of ${inside.length}; a narrower span of the plots shows the others.`
       : inside.length === 0 ? "None in this span." : "";
@@ -187,7 +188,7 @@
       const up = d.desired > d.before;
       const row = make("tr", { "data-at": d.at }, make("td", null, moment(d.at)),
         make("td", null, `${d.before} → `, make("b", { class: up ? "up" : "down" }, String(d.desired))),
-        make("td", { class: "reason" }, ...reasonOf(d, pilot)));
+        make("td", { class: "reason" }, ...reasonOf(d, by)));
       row.addEventListener("mouseenter", () => atHover(d.at));
       return row;
     }));

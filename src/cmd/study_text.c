@@ -235,12 +235,12 @@ static void put_expectations(const struct pst_study *study, struct pst_text *tex
     }
     for (uint32_t i = 0; i < scenario->expectations_count; i++)
         put_verdict(study, &scenario->expectations[i], width, text);
-    pst_text_print(text, "%u expectation%s, %u met, %u breached", judged, judged == 1 ? "" : "s",
-                   judged - breaches, breaches);
+    if (judged > 0)
+        pst_text_print(text, "%u expectation%s, %u met, %u breached\n", judged,
+                       judged == 1 ? "" : "s", judged - breaches, breaches);
     if (judged < scenario->expectations_count)
-        pst_text_print(text, "; %u more are of policies that were not run",
+        pst_text_print(text, "%u expectations are of policies that were not run\n",
                        scenario->expectations_count - judged);
-    pst_text_put(text, "\n");
 }
 
 static void put_timing(const struct pst_study *study, struct pst_text *text)
