@@ -236,8 +236,10 @@ static double ln_gamma(double x)
 {
     double below = 1.0; /* the factors by which x was raised */
 
-    for (; x < 10.0; x += 1.0)
+    while (x < 10.0) {
         below *= x;
+        x += 1.0;
+    }
     return (x - 0.5) * pst_ln(x) - x + HALF_LN_TWO_PI + 1.0 / (12.0 * x) -
            1.0 / (360.0 * x * x * x) + 1.0 / (1260.0 * x * x * x * x * x) - pst_ln(below);
 }
