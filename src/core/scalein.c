@@ -98,6 +98,18 @@ static uint32_t enough(struct pst_scaler_seat *seat, struct pst_scaler_need *n, 
     return raise_to(n, number, most, PST_VETO_HOLD);
 }
 
+/*
+ * `held` in place of `number`, as far as it is there: a guard keeps what there is, and asks for nothing
+ * that is not needed.
+ */
+static uint32_t kept(const struct pst_scaler_need *n, uint32_t number, uint32_t held)
+{
+    uint32_t there = pst_census_serving(&n->census);
+
+    held = held < there ? held : there;
+    return held > number ? held : number;
+}
+
 /* … and what is in flight, and who waits. */
 static uint32_t guarded(struct pst_scaler_seat *seat, struct pst_scaler_need *n, uint32_t number,
                         pst_ns now)
@@ -111,16 +123,9 @@ static uint32_t guarded(struct pst_scaler_seat *seat, struct pst_scaler_need *n,
     }
     if (seat->guarded_since == PST_NEVER)
         seat->guarded_since = now;
-    return now - seat->guarded_since >= seat->config->in_after ? least : n->before;
-}
-
-/* A guard keeps what there is; what is not needed and not there is not asked for because of it. */
-static uint32_t kept(const struct pst_scaler_need *n, uint32_t number)
-{
-    uint32_t there = pst_census_serving(&n->census);
-
-    there = there < n->before ? there : n->before;
-    return number > there ? number : there;
+    if (now - seat->guarded_since < seat->config->in_after)
+        least = n->before;
+    return kept(n, number, least);
 }
 
 uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_need *n)
@@ -145,5 +150,5 @@ uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler
         number = guarded(seat, n, number, scaler->now);
     if (n->is_held)
         return n->before;
-    return forbid != 0 ? kept(n, number) : number;
+    return forbid != 0 ? kept(n, number, n->before) : number;
 }
