@@ -7,37 +7,14 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/scenario_open.h"
 #include "cmd/sim_recording.h"
 #include "cmd/study.h"
-#include "config/scenario.h"
 
 static int say(const char *path, const char *what)
 {
     fprintf(stderr, "penstock sim: %s: %s\n", path, what);
     return PST_EXIT_USAGE;
-}
-
-/* Warnings are told and change nothing. */
-static int read_file(const char *path, struct pst_scenario_file **ret_file)
-{
-    struct pst_problems problems = {0};
-    const int rc = pst_scenario_read(path, ret_file, &problems);
-    const int error = errno;
-
-    for (size_t i = 0; i < problems.count; i++) {
-        const struct pst_problem *p = &problems.item[i];
-        fprintf(stderr, "%s:", path);
-        if (p->line > 0)
-            fprintf(stderr, "%u:%u:", p->line, p->column);
-        fprintf(stderr, " %s: %s\n", p->level == PST_PROBLEM_ERROR ? "error" : "warning",
-                p->message);
-    }
-    if (rc == PST_E_NOMEM)
-        say(path, "out of memory");
-    else if (rc == PST_E_SYSTEM && problems.count == 0)
-        say(path, strerror(error));
-    pst_problems_done(&problems);
-    return rc == PST_OK ? PST_EXIT_OK : rc == PST_E_NOMEM ? PST_EXIT_FAILED : PST_EXIT_USAGE;
 }
 
 static uint32_t threads_of(const struct pst_sim_options *options)
@@ -129,7 +106,7 @@ int pst_sim_cmd_study(const struct pst_sim_options *options)
         .seeds_count = (uint32_t)options->seeds,
         .timing = options->timing,
     };
-    int code = read_file(options->file, &file);
+    int code = pst_scenario_open("sim", options->file, &file);
 
     if (code == PST_EXIT_OK) {
         struct pst_scenario *scenario = pst_scenario_of(file);
