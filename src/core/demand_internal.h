@@ -44,6 +44,7 @@ struct pst_demand_class {
     struct pst_envelope envelope;
     struct pst_dispersion dispersion;
     uint32_t staffed; /* slots that hold its target, by queueing */
+    double enveloped; /* … and through the bursts of the last hour */
 
     double waited, late; /* tickets, fading over 30 s */
     uint32_t late_s;     /* so long has too large a share been late while all slots were in use */
@@ -101,5 +102,7 @@ uint32_t pst_demand_beyond(const struct pst_demand *demand, uint32_t class_);
 
 /* demand_terms.c: the slots that queueing asks for, of every class; O(slots), once per step. */
 void pst_demand_staff(struct pst_demand *demand);
+/* … and those that the bursts of the last hour ask for; O(minutes), once per step. */
+void pst_demand_envelop(struct pst_demand *demand);
 
 #endif

@@ -72,8 +72,10 @@ void pst_demand_look(struct pst_demand *d)
     d->outlook.steps = horizon(d);
     if (d->stale || d->outlook.steps >= d->path_steps + PST_OUTLOOK_STEP_S)
         ask_forecasts(d);
-    if (d->stale)
+    if (d->stale) {
         pst_demand_staff(d);
+        pst_demand_envelop(d);
+    }
     d->stale = false;
     for (uint32_t c = 0; c < d->classes_count; c++) {
         struct pst_outlook_class *class_ = &d->outlook.classes[c];

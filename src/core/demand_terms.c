@@ -136,17 +136,27 @@ static uint32_t need_now(const struct pst_demand *d)
  * What is in service when a window's patience ends was served in time too: on each slot the mean
  * residual service time, S (1 + cs^2) / 2, which is S where service is exponential.
  */
-static uint32_t need_envelope(const struct pst_demand *d)
+void pst_demand_envelop(struct pst_demand *d)
 {
     double residual_s = pst_demand_service_s(d) * (1 + service_variation(d)) / 2;
-    uint32_t need = 0;
 
     for (uint32_t c = 0; c < d->classes_count; c++) {
+        struct pst_demand_class *class_ = &d->classes[c];
         pst_ns patience = pst_add_sat(pst_demand_aim(d, c), pst_to_u64(residual_s * PST_S));
 
+        class_->enveloped = 0;
         if (d->config[c].envelope && !pst_demand_can_wait(d, c))
-            raise_to(&need, replicas_of(d, pst_envelope_slots(&d->classes[c].envelope, patience)));
+            class_->enveloped =
+                pst_envelope_slots(&class_->envelope, patience, PST_DEMAND_LATE_SHARE / 2);
     }
+}
+
+static uint32_t need_envelope(const struct pst_demand *d)
+{
+    uint32_t need = 0;
+
+    for (uint32_t c = 0; c < d->classes_count; c++)
+        raise_to(&need, replicas_of(d, d->classes[c].enveloped));
     return need;
 }
 

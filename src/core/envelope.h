@@ -7,6 +7,11 @@
  *
  *   slots = max over w of (largest work in any window of w seconds, of the last hour) / (w + patience)
  *
+ * The aim is a quantile: of all work of the hour a share may be late, and the largest bursts may exceed
+ * the envelope by that much in all. So the least slots are taken for which
+ *
+ *   sum over minutes of max over w of (largest work in a window of w - slots x (w + patience))+ <= share x work
+ *
  * patience: the wait that is aimed for, and the mean residual service time, for which what was begun in
  * time still runs. Work that fits a window plus its patience was served in time.
  *
@@ -35,11 +40,13 @@ struct pst_envelope {
     uint64_t running[PST_ENVELOPE_WINDOWS];    /* largest of the minute that runs */
     uint64_t hour[PST_ENVELOPE_WINDOWS];       /* largest of the minutes before it */
     uint64_t minutes[PST_ENVELOPE_MINUTES][PST_ENVELOPE_WINDOWS];
+    uint64_t running_work;                /* of the minute that runs */
+    uint64_t works[PST_ENVELOPE_MINUTES]; /* of the minutes before it */
 };
 
 /* A second that ended: the slot-time that came in it, ns. */
 void pst_envelope_add(struct pst_envelope *envelope, uint64_t work);
-/* Slots; 0 of nothing. */
-double pst_envelope_slots(const struct pst_envelope *envelope, pst_ns patience);
+/* Slots, when such a share of the work may be late; 0 of nothing. O(minutes x windows). */
+double pst_envelope_slots(const struct pst_envelope *envelope, pst_ns patience, double late_share);
 
 #endif

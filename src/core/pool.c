@@ -43,6 +43,20 @@ static void reserve_for_above(struct pst_pool *pool, uint32_t slots)
     }
 }
 
+/* Where the answer takes the time, a long prompt holds its slot hardly longer than others do. */
+static bool long_takes_longer(const struct pst_service *service)
+{
+    pst_ns of_long = pst_service_length_mean(service, PST_LENGTH_LONG);
+
+    for (uint8_t length = 0; length < PST_LENGTH_LONG; length++) {
+        pst_ns shorter = pst_service_length_mean(service, length);
+
+        if (shorter != PST_NEVER && of_long != PST_NEVER && of_long / 2 < shorter)
+            return false;
+    }
+    return true;
+}
+
 /*
  * Long prompts hold their slots for long, and short ones come in waves. Where slots turn over too
  * slowly for the next short one, long prompts leave what short ones use and two deviations of it, but
@@ -55,6 +69,8 @@ static void limit_long(struct pst_pool *pool, uint32_t slots)
     uint64_t share = pst_muldiv(slots, pool->config->long_share_ppm, PST_PPM);
 
     pool->long_max = UINT32_MAX;
+    if (!long_takes_longer(&pool->service))
+        return;
     if (pst_reserve_slots(slots, used_ppm, pst_service_length_mean(&pool->service, PST_LENGTH_LONG),
                           SHORT_AIM, ONE_IN_SHORT) > 0)
         pool->long_max = (uint32_t)pst_max_u64(

@@ -39,8 +39,37 @@ static void one_burst_asks_for_its_own_window(void **state)
 
             pst_envelope_add(&e, (is_on ? rows[i].slots : rows[i].base) * SLOT);
         }
-        got = pst_envelope_slots(&e, rows[i].patience);
+        got = pst_envelope_slots(&e, rows[i].patience, 0);
         if (!is_near(got, rows[i].want, 1e-9))
+            fail_msg("%s: %g, not %g", rows[i].name, got, rows[i].want);
+    }
+}
+
+/* Calm seconds of 1 slot for an hour, and bursts of 10 s of 20, at so many minutes. */
+static void a_share_of_the_hour_may_be_late(void **state)
+{
+    static const struct {
+        const char *name;
+        uint32_t bursts;
+        double share, want;
+    } rows[] = {
+        {"none may be late: the largest window, of 8 s", 1, 0, 160 / 13.},
+        {"1 % of 3,790", 1, 0.01, (160 - 37.9) / 13},
+        {"1 % of 3,980, over two bursts", 2, 0.01, (160 - 39.8 / 2) / 13},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
+        struct pst_envelope e = {0};
+        double got;
+
+        for (uint32_t s = 0; s < 3600; s++) {
+            bool is_on = s % 60 >= 20 && s % 60 < 30 && s / 60 < rows[i].bursts;
+
+            pst_envelope_add(&e, (is_on ? 20 : 1) * SLOT);
+        }
+        got = pst_envelope_slots(&e, 5 * PST_S, rows[i].share);
+        if (!is_near(got, rows[i].want, 0.01))
             fail_msg("%s: %g, not %g", rows[i].name, got, rows[i].want);
     }
 }
@@ -50,17 +79,17 @@ static void an_hour_is_remembered(void **state)
     struct pst_envelope e = {0};
 
     (void)state;
-    assert_true(pst_envelope_slots(&e, PST_S) == 0);
+    assert_true(pst_envelope_slots(&e, PST_S, 0) == 0);
     for (uint32_t s = 0; s < 100; s++)
         pst_envelope_add(&e, 0);
     pst_envelope_add(&e, 100 * SLOT);
     for (uint32_t s = 0; s < 3600; s++) {
-        assert_true(is_near(pst_envelope_slots(&e, PST_S), 50, 1e-9));
+        assert_true(is_near(pst_envelope_slots(&e, PST_S, 0), 50, 1e-9));
         pst_envelope_add(&e, 0);
     }
     for (uint32_t s = 0; s < 361; s++) /* the longest window still holds it for 5 minutes */
         pst_envelope_add(&e, 0);
-    assert_true(pst_envelope_slots(&e, PST_S) == 0);
+    assert_true(pst_envelope_slots(&e, PST_S, 0) == 0);
 }
 
 /* Never less than the truth over its own windows, never more than over all of them. */
@@ -94,7 +123,7 @@ static void it_agrees_with_a_search_of_every_window(void **state)
             some = is_ours && slots > some ? slots : some;
         }
     }
-    assert_true(is_near(pst_envelope_slots(&e, 2 * PST_S), some, 1e-9));
+    assert_true(is_near(pst_envelope_slots(&e, 2 * PST_S, 0), some, 1e-9));
     assert_true(some <= all && all <= some * 1.34);
 }
 
@@ -102,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_burst_asks_for_its_own_window),
+        cmocka_unit_test(a_share_of_the_hour_may_be_late),
         cmocka_unit_test(an_hour_is_remembered),
         cmocka_unit_test(it_agrees_with_a_search_of_every_window),
     };
