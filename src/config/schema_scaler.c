@@ -76,7 +76,7 @@ static const struct pst_field scaler_rows[] = {
     {.key = "utilisation",
      .kind = PST_FIELD_SHARE,
      POOL(scaler.utilisation_ppm),
-     .fallback = "0.95",
+     .fallback = "0.85",
      .min = PST_PPM / 10,
      .max = PST_PPM,
      .doc = "Share of the slots that work which can wait may be planned to fill."},

@@ -186,7 +186,7 @@ static void the_scaler_has_its_defaults(void **state)
     assert_int_equal(pool->in_below, PST_S / 2);
     assert_int_equal(pool->start_time, 120 * PST_S);
     assert_int_equal(pool->drain_deadline, 600 * PST_S);
-    assert_int_equal(pool->utilisation_ppm, 950000);
+    assert_int_equal(pool->utilisation_ppm, 850000);
     assert_int_equal(pool->cost_micro, 0);
     pst_config_free(c);
 }
