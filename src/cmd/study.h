@@ -52,8 +52,8 @@ struct pst_study {
 };
 
 /*
- * study_policies.c: `names` is a list with commas, of the file's policies and of names by parts; NULL:
- * all that the scenario has.
+ * study_policies.c: `names` is a list with commas, of the file's policies and of names by parts; with
+ * ":grid" behind it a peer is tried at each target of its grid. NULL: all that the scenario has.
  * PST_E_SYNTAX: *ret_why says what (static), *ret_name of which (inside `names`, *ret_len long).
  */
 int pst_study_choose(struct pst_study *study, const char *names, const char **ret_why,

@@ -1,9 +1,13 @@
 /* study_policies.c - which policies are compared; see study.h. */
 #include "cmd/study.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "config/scenario.h"
+#include "sim/pilot.h"
+
+#define GRID ":grid" /* after a policy's name */
 
 static bool is_named(const struct pst_scenario_policy *policy, const char *name, size_t len)
 {
@@ -51,6 +55,44 @@ static int add_named(struct pst_study *study, const char *name, size_t len, cons
     return add_by_parts(study, name, len, ret_why);
 }
 
+/* "0.7", "70%", "3.5": as a target is written. */
+static void name_target(struct pst_scenario_policy *policy, const char *name, size_t len)
+{
+    bool is_share = policy->pilot == PST_PILOT_HPA_OCCUPANCY;
+
+    snprintf(policy->name, sizeof policy->name, "%.*s:%.4g%s", (int)len, name,
+             (double)policy->target / (is_share ? 1e4 : 1e3), is_share ? "%" : "");
+}
+
+/* A peer at every target that its best is looked for among. */
+static int add_grid(struct pst_study *study, const char *name, size_t len, const char **ret_why)
+{
+    uint32_t at = study->policies_count;
+    int rc = add_named(study, name, len, ret_why);
+    struct pst_scenario_policy policy;
+    uint64_t targets[PST_PILOT_GRID_MAX];
+    uint32_t count;
+
+    if (rc != PST_OK || study->policies_count == at)
+        return rc;
+    policy = study->policies[--study->policies_count].policy;
+    count = pst_pilot_grid(policy.pilot, &study->scenario->scaler.pools[0], targets);
+    *ret_why = "a rule without a target has no grid of them";
+    rc = count > 0 ? PST_OK : PST_E_SYNTAX;
+    for (uint32_t i = 0; i < count && rc == PST_OK; i++) {
+        policy.target = targets[i];
+        name_target(&policy, name, len);
+        rc = add(study, &policy, PST_STUDY_EXTERNAL, ret_why);
+    }
+    return rc;
+}
+
+static bool ends_in_grid(const char *name, size_t len)
+{
+    return len > sizeof GRID - 1 &&
+           memcmp(name + len - (sizeof GRID - 1), GRID, sizeof GRID - 1) == 0;
+}
+
 /* The reader gives a file without policies the one that its configuration describes. */
 static int add_all(struct pst_study *study, const char **ret_why)
 {
@@ -74,7 +116,10 @@ int pst_study_choose(struct pst_study *study, const char *names, const char **re
 
         *ret_name = names;
         *ret_len = strcspn(names, ",");
-        rc = add_named(study, names, *ret_len, ret_why);
+        if (ends_in_grid(names, *ret_len))
+            rc = add_grid(study, names, *ret_len - (sizeof GRID - 1), ret_why);
+        else
+            rc = add_named(study, names, *ret_len, ret_why);
         if (rc != PST_OK || names[*ret_len] == '\0')
             return rc;
         names += *ret_len + 1;

@@ -24,6 +24,8 @@
 
 #include "model/scenario.h"
 
+#define PST_PILOT_GRID_MAX 16 /* targets */
+
 /* What can be seen of one pool from outside. */
 struct pst_sight {
     pst_ns now;
@@ -57,6 +59,6 @@ uint32_t pst_pilot_look(struct pst_pilot *pilot, const struct pst_sight *sight);
  */
 uint64_t pst_pilot_default(enum pst_scenario_pilot pilot, const struct pst_scaler_pool *pool);
 uint32_t pst_pilot_grid(enum pst_scenario_pilot pilot, const struct pst_scaler_pool *pool,
-                        uint64_t ret_targets[16]);
+                        uint64_t ret_targets[PST_PILOT_GRID_MAX]);
 
 #endif

@@ -12,7 +12,7 @@ struct targets {
     uint64_t usual;
     bool of_slots; /* thousandths of one replica's slots; else as they stand */
     uint32_t count;
-    uint64_t grid[16];
+    uint64_t grid[PST_PILOT_GRID_MAX];
 };
 
 static const struct targets occupancy = {
@@ -62,7 +62,7 @@ uint64_t pst_pilot_default(enum pst_scenario_pilot pilot, const struct pst_scale
 }
 
 uint32_t pst_pilot_grid(enum pst_scenario_pilot pilot, const struct pst_scaler_pool *pool,
-                        uint64_t ret_targets[16])
+                        uint64_t ret_targets[PST_PILOT_GRID_MAX])
 {
     const struct targets *targets = targets_of(pilot);
 
