@@ -50,9 +50,9 @@ static void put_run(const struct pst_plan_answer *a, const struct pst_sim_report
                    pst_plan_passes(report, scenario) ? "true" : "false");
     for (uint8_t c = 0; c < a->load.classes_count; c++) {
         double p99 = 0, attained = 0;
-        bool waited = pst_report_value(report, scenario, c, PST_METRIC_WAIT_P99, &p99);
+        bool waited = pst_report_value(report, scenario, c, PST_MEASURE_WAIT_P99, &p99);
 
-        if (!pst_report_value(report, scenario, c, PST_METRIC_ATTAINMENT, &attained))
+        if (!pst_report_value(report, scenario, c, PST_MEASURE_ATTAINMENT, &attained))
             continue;
         pst_text_print(text, "%s{\"name\":", comma);
         pst_text_quote(text, scenario->class_names[c]);

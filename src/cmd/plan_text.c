@@ -152,8 +152,8 @@ static void put_run(const struct pst_plan_answer *a, const struct pst_sim_report
 
         if (a->load.own[c].arrived == 0)
             continue;
-        pst_report_value(report, scenario, c, PST_METRIC_WAIT_P99, &p99);
-        pst_report_value(report, scenario, c, PST_METRIC_ATTAINMENT, &attained);
+        pst_report_value(report, scenario, c, PST_MEASURE_WAIT_P99, &p99);
+        pst_report_value(report, scenario, c, PST_MEASURE_ATTAINMENT, &attained);
         pst_text_print(text, "%s %s P99 %s, %s within target%s", comma, scenario->class_names[c],
                        pst_units(p99, PST_UNIT_TIME, wait),
                        pst_units(attained, PST_UNIT_SHARE, share),

@@ -64,13 +64,13 @@ int pst_study_run(struct pst_study *study, uint32_t threads, FILE *progress);
 void pst_study_done(struct pst_study *study);
 
 /*
- * study_figures.c: the mean of a policy's runs, in the metric's unit, and half of its 95 % confidence
+ * study_figures.c: the mean of a policy's runs, in the measure's unit, and half of its 95 % confidence
  * interval: over the seeds, or of one run by batch means. ret_half may be NULL. False: there is none.
  */
 bool pst_study_value(const struct pst_study *study, uint32_t policy, uint8_t class_,
-                     enum pst_metric metric, double *ret_value);
+                     enum pst_measure measure, double *ret_value);
 bool pst_study_half(const struct pst_study *study, uint32_t policy, uint8_t class_,
-                    enum pst_metric metric, double *ret_half);
+                    enum pst_measure measure, double *ret_half);
 /* Mean replica-hours that were spent in the states of the mask (1 << enum pst_replica_state). */
 double pst_study_hours(const struct pst_study *study, uint32_t policy, uint32_t states);
 
@@ -78,7 +78,7 @@ double pst_study_hours(const struct pst_study *study, uint32_t policy, uint32_t 
 struct pst_verdict {
     bool judged; /* false: one of its policies was not run */
     bool met;
-    double value, bound; /* in the metric's unit */
+    double value, bound; /* in the measure's unit */
     uint64_t seed;
 };
 void pst_study_judge(const struct pst_study *study, const struct pst_expectation *expectation,

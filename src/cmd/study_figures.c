@@ -8,7 +8,7 @@ static const struct pst_study_run *runs_of(const struct pst_study *study, uint32
 }
 
 bool pst_study_value(const struct pst_study *study, uint32_t policy, uint8_t class_,
-                     enum pst_metric metric, double *ret_value)
+                     enum pst_measure measure, double *ret_value)
 {
     const struct pst_study_run *runs = runs_of(study, policy);
     double sum = 0;
@@ -16,7 +16,7 @@ bool pst_study_value(const struct pst_study *study, uint32_t policy, uint8_t cla
 
     for (uint32_t i = 0; i < study->seeds_count; i++) {
         double value;
-        if (!pst_report_value(runs[i].report, study->scenario, class_, metric, &value))
+        if (!pst_report_value(runs[i].report, study->scenario, class_, measure, &value))
             continue;
         sum += value;
         count++;
@@ -28,7 +28,7 @@ bool pst_study_value(const struct pst_study *study, uint32_t policy, uint8_t cla
 }
 
 bool pst_study_half(const struct pst_study *study, uint32_t policy, uint8_t class_,
-                    enum pst_metric metric, double *ret_half)
+                    enum pst_measure measure, double *ret_half)
 {
     const struct pst_study_run *runs = runs_of(study, policy);
     double values[PST_STUDY_SEEDS_MAX], mean;
@@ -36,9 +36,9 @@ bool pst_study_half(const struct pst_study *study, uint32_t policy, uint8_t clas
 
     if (study->seeds_count == 1)
         return class_ != PST_CLASS_DRAWN &&
-               pst_report_half_width(runs->report, class_, metric, ret_half);
+               pst_report_half_width(runs->report, class_, measure, ret_half);
     for (uint32_t i = 0; i < study->seeds_count; i++)
-        if (pst_report_value(runs[i].report, study->scenario, class_, metric, &values[count]))
+        if (pst_report_value(runs[i].report, study->scenario, class_, measure, &values[count]))
             count++;
     return count >= 2 && pst_report_half_width_of_seeds(values, count, &mean, ret_half);
 }

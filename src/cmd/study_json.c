@@ -1,4 +1,4 @@
-/* study_json.c - a study as one JSON object; keys are the metrics' names, as in `expect`. */
+/* study_json.c - a study as one JSON object; keys are the measures' names, as in `expect`. */
 #include "cmd/study.h"
 #include "cmd/units.h"
 
@@ -21,9 +21,9 @@ static void put_number(struct pst_text *text, double value)
         pst_text_print(text, "%.12g", value);
 }
 
-static void put_in_unit(struct pst_text *text, enum pst_metric metric, double value)
+static void put_in_unit(struct pst_text *text, enum pst_measure measure, double value)
 {
-    put_number(text, value / units[pst_metric_unit(metric)].one);
+    put_number(text, value / units[pst_measure_unit(measure)].one);
 }
 
 static void put_comma(struct pst_text *text)
@@ -39,26 +39,26 @@ static void put_name_key(struct pst_text *text, const char *name)
     pst_text_put(text, ":");
 }
 
-static void put_metric_key(struct pst_text *text, enum pst_metric metric)
+static void put_measure_key(struct pst_text *text, enum pst_measure measure)
 {
     put_comma(text);
-    pst_text_print(text, "\"%s%s\":", pst_metric_name(metric),
-                   units[pst_metric_unit(metric)].suffix);
+    pst_text_print(text, "\"%s%s\":", pst_measure_name(measure),
+                   units[pst_measure_unit(measure)].suffix);
 }
 
 /* All that can be said of a class, or of the whole. */
 static void put_values(const struct pst_study *study, const struct pst_sim_report *report,
                        uint8_t class_, struct pst_text *text)
 {
-    for (int m = 0; m < PST_METRIC_COUNT; m++) {
-        const enum pst_metric metric = (enum pst_metric)m;
+    for (int m = 0; m < PST_MEASURE_COUNT; m++) {
+        const enum pst_measure measure = (enum pst_measure)m;
         double value;
 
-        if (pst_metric_is_of_class(metric) != (class_ != PST_CLASS_DRAWN))
+        if (pst_measure_is_of_class(measure) != (class_ != PST_CLASS_DRAWN))
             continue;
-        put_metric_key(text, metric);
-        if (pst_report_value(report, study->scenario, class_, metric, &value))
-            put_in_unit(text, metric, value);
+        put_measure_key(text, measure);
+        if (pst_report_value(report, study->scenario, class_, measure, &value))
+            put_in_unit(text, measure, value);
         else
             pst_text_put(text, "null");
     }
@@ -67,7 +67,7 @@ static void put_values(const struct pst_study *study, const struct pst_sim_repor
 static void put_class(const struct pst_study *study, const struct pst_sim_report *report,
                       uint8_t class_, struct pst_text *text)
 {
-    static const enum pst_metric batched[] = {PST_METRIC_WAIT_MEAN, PST_METRIC_WAIT_P99};
+    static const enum pst_measure batched[] = {PST_MEASURE_WAIT_MEAN, PST_MEASURE_WAIT_P99};
 
     pst_text_put(text, "{");
     put_values(study, report, class_, text);
@@ -79,7 +79,7 @@ static void put_class(const struct pst_study *study, const struct pst_sim_report
 
         if (!pst_report_half_width(report, class_, batched[i], &half))
             continue;
-        put_metric_key(text, batched[i]);
+        put_measure_key(text, batched[i]);
         put_in_unit(text, batched[i], half);
     }
     pst_text_put(text, "}}");
@@ -122,19 +122,19 @@ static void put_run(const struct pst_study *study, const struct pst_study_run *r
 static void put_means(const struct pst_study *study, uint32_t policy, uint8_t class_,
                       struct pst_text *text)
 {
-    for (int m = 0; m < PST_METRIC_COUNT; m++) {
-        const enum pst_metric metric = (enum pst_metric)m;
+    for (int m = 0; m < PST_MEASURE_COUNT; m++) {
+        const enum pst_measure measure = (enum pst_measure)m;
         double value;
 
-        if (pst_metric_is_of_class(metric) != (class_ != PST_CLASS_DRAWN) ||
-            !pst_study_value(study, policy, class_, metric, &value))
+        if (pst_measure_is_of_class(measure) != (class_ != PST_CLASS_DRAWN) ||
+            !pst_study_value(study, policy, class_, measure, &value))
             continue;
-        put_metric_key(text, metric);
+        put_measure_key(text, measure);
         pst_text_put(text, "{\"mean\":");
-        put_in_unit(text, metric, value);
-        if (pst_study_half(study, policy, class_, metric, &value)) {
+        put_in_unit(text, measure, value);
+        if (pst_study_half(study, policy, class_, measure, &value)) {
             pst_text_put(text, ",\"half_width\":");
-            put_in_unit(text, metric, value);
+            put_in_unit(text, measure, value);
         }
         pst_text_put(text, "}");
     }
@@ -169,9 +169,9 @@ static void put_expectation(const struct pst_study *study,
     pst_text_put(text, ",\"policy\":");
     pst_text_quote(text, policy->policy.name);
     pst_text_print(text, ",\"met\":%s,\"value\":", verdict->met ? "true" : "false");
-    put_in_unit(text, expectation->metric, verdict->value);
+    put_in_unit(text, expectation->measure, verdict->value);
     pst_text_put(text, ",\"bound\":");
-    put_in_unit(text, expectation->metric, verdict->bound);
+    put_in_unit(text, expectation->measure, verdict->bound);
     pst_text_print(text, ",\"seed\":%llu}", (unsigned long long)verdict->seed);
 }
 

@@ -11,29 +11,34 @@
 /* The tables as data: which figure stands in which column. */
 struct column {
     const char *title;
-    enum pst_metric metric;
+    enum pst_measure measure;
     bool half;  /* not the figure, but half of its interval */
     bool spare; /* left out when nobody has any */
 };
 
 static const struct column class_columns[] = {
-    {"wait P50", PST_METRIC_WAIT_P50, false, false}, {"P95", PST_METRIC_WAIT_P95, false, false},
-    {"P99", PST_METRIC_WAIT_P99, false, false},      {"±", PST_METRIC_WAIT_P99, true, true},
-    {"TTFT P50", PST_METRIC_TTFT_P50, false, false}, {"P95", PST_METRIC_TTFT_P95, false, false},
-    {"P99", PST_METRIC_TTFT_P99, false, false},      {"SLO", PST_METRIC_ATTAINMENT, false, false},
-    {"refused", PST_METRIC_REFUSED, false, false},   {"expired", PST_METRIC_EXPIRED, false, false},
-    {"failed", PST_METRIC_FAILED, false, true},
+    {"wait P50", PST_MEASURE_WAIT_P50, false, false},
+    {"P95", PST_MEASURE_WAIT_P95, false, false},
+    {"P99", PST_MEASURE_WAIT_P99, false, false},
+    {"±", PST_MEASURE_WAIT_P99, true, true},
+    {"TTFT P50", PST_MEASURE_TTFT_P50, false, false},
+    {"P95", PST_MEASURE_TTFT_P95, false, false},
+    {"P99", PST_MEASURE_TTFT_P99, false, false},
+    {"SLO", PST_MEASURE_ATTAINMENT, false, false},
+    {"refused", PST_MEASURE_REFUSED, false, false},
+    {"expired", PST_MEASURE_EXPIRED, false, false},
+    {"failed", PST_MEASURE_FAILED, false, true},
 };
 
 static const struct column count_columns[] = {
-    {"cost", PST_METRIC_COST, false, true},
-    {"ups", PST_METRIC_SCALE_UPS, false, false},
-    {"downs", PST_METRIC_SCALE_DOWNS, false, false},
-    {"turns", PST_METRIC_DIRECTION_CHANGES, false, false},
-    {"ups/burst", PST_METRIC_UPS_PER_BURST, false, true},
-    {"ready min", PST_METRIC_REPLICAS_MIN, false, false},
-    {"most", PST_METRIC_REPLICAS_MAX, false, false},
-    {"killed", PST_METRIC_KILLED_IN_FLIGHT, false, true},
+    {"cost", PST_MEASURE_COST, false, true},
+    {"ups", PST_MEASURE_SCALE_UPS, false, false},
+    {"downs", PST_MEASURE_SCALE_DOWNS, false, false},
+    {"turns", PST_MEASURE_DIRECTION_CHANGES, false, false},
+    {"ups/burst", PST_MEASURE_UPS_PER_BURST, false, true},
+    {"ready min", PST_MEASURE_REPLICAS_MIN, false, false},
+    {"most", PST_MEASURE_REPLICAS_MAX, false, false},
+    {"killed", PST_MEASURE_KILLED_IN_FLIGHT, false, true},
 };
 
 static const struct {
@@ -59,9 +64,9 @@ static void put_figure(const struct pst_study *study, uint32_t policy, uint8_t c
 {
     double value;
 
-    if (half ? pst_study_half(study, policy, class_, column->metric, &value)
-             : pst_study_value(study, policy, class_, column->metric, &value))
-        put_units(cell, value, pst_metric_unit(column->metric));
+    if (half ? pst_study_half(study, policy, class_, column->measure, &value)
+             : pst_study_value(study, policy, class_, column->measure, &value))
+        put_units(cell, value, pst_measure_unit(column->measure));
     else
         snprintf(cell, PST_TABLE_CELL_MAX, "%s", half ? "" : "-");
 }
@@ -126,7 +131,7 @@ static void put_classes(const struct pst_study *study, struct pst_text *text)
 static void put_replicas_row(const struct pst_study *study, struct pst_table *table,
                              uint32_t policy, bool half)
 {
-    const struct column total = {.metric = PST_METRIC_REPLICA_HOURS};
+    const struct column total = {.measure = PST_MEASURE_REPLICA_HOURS};
     struct pst_table_row *row = pst_table_row(table);
     size_t cell = 0;
 
@@ -202,7 +207,7 @@ static const char *sentence_of(const struct pst_study *study,
 static void put_verdict(const struct pst_study *study, const struct pst_expectation *expectation,
                         int width, struct pst_text *text)
 {
-    const enum pst_unit unit = pst_metric_unit(expectation->metric);
+    const enum pst_unit unit = pst_measure_unit(expectation->measure);
     char sentence[SENTENCE_MAX], number[PST_UNITS_MAX];
     struct pst_verdict verdict;
 

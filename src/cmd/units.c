@@ -3,37 +3,37 @@
 
 #include <stdio.h>
 
-enum pst_unit pst_metric_unit(enum pst_metric metric)
+enum pst_unit pst_measure_unit(enum pst_measure measure)
 {
-    switch (metric) {
-    case PST_METRIC_WAIT_MEAN:
-    case PST_METRIC_WAIT_P50:
-    case PST_METRIC_WAIT_P95:
-    case PST_METRIC_WAIT_P99:
-    case PST_METRIC_TTFT_P50:
-    case PST_METRIC_TTFT_P95:
-    case PST_METRIC_TTFT_P99:
+    switch (measure) {
+    case PST_MEASURE_WAIT_MEAN:
+    case PST_MEASURE_WAIT_P50:
+    case PST_MEASURE_WAIT_P95:
+    case PST_MEASURE_WAIT_P99:
+    case PST_MEASURE_TTFT_P50:
+    case PST_MEASURE_TTFT_P95:
+    case PST_MEASURE_TTFT_P99:
         return PST_UNIT_TIME;
-    case PST_METRIC_ATTAINMENT:
-    case PST_METRIC_IN_DEADLINE:
+    case PST_MEASURE_ATTAINMENT:
+    case PST_MEASURE_IN_DEADLINE:
         return PST_UNIT_SHARE;
-    case PST_METRIC_REPLICA_HOURS:
-    case PST_METRIC_COST:
-    case PST_METRIC_DIRECTION_CHANGES_PER_HOUR:
-    case PST_METRIC_UPS_PER_BURST:
+    case PST_MEASURE_REPLICA_HOURS:
+    case PST_MEASURE_COST:
+    case PST_MEASURE_DIRECTION_CHANGES_PER_HOUR:
+    case PST_MEASURE_UPS_PER_BURST:
         return PST_UNIT_HOURS;
-    case PST_METRIC_ARRIVED:
-    case PST_METRIC_DONE:
-    case PST_METRIC_REFUSED:
-    case PST_METRIC_EXPIRED:
-    case PST_METRIC_FAILED:
-    case PST_METRIC_REPLICAS_MIN:
-    case PST_METRIC_REPLICAS_MAX:
-    case PST_METRIC_SCALE_UPS:
-    case PST_METRIC_SCALE_DOWNS:
-    case PST_METRIC_DIRECTION_CHANGES:
-    case PST_METRIC_KILLED_IN_FLIGHT:
-    case PST_METRIC_COUNT:
+    case PST_MEASURE_ARRIVED:
+    case PST_MEASURE_DONE:
+    case PST_MEASURE_REFUSED:
+    case PST_MEASURE_EXPIRED:
+    case PST_MEASURE_FAILED:
+    case PST_MEASURE_REPLICAS_MIN:
+    case PST_MEASURE_REPLICAS_MAX:
+    case PST_MEASURE_SCALE_UPS:
+    case PST_MEASURE_SCALE_DOWNS:
+    case PST_MEASURE_DIRECTION_CHANGES:
+    case PST_MEASURE_KILLED_IN_FLIGHT:
+    case PST_MEASURE_COUNT:
         break;
     }
     return PST_UNIT_COUNT;

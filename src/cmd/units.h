@@ -10,7 +10,7 @@
 
 #define PST_UNITS_MAX 32
 
-/* What a metric is counted in. */
+/* What a measure is counted in. */
 enum pst_unit {
     PST_UNIT_TIME,  /* ns: "12.3 ms", "4.10 s", "12.5 min", "3.00 h" */
     PST_UNIT_COUNT, /* "0", "812", "12,345", "1.23 M" */
@@ -19,7 +19,7 @@ enum pst_unit {
     PST_UNIT_COUNT_OF
 };
 
-enum pst_unit pst_metric_unit(enum pst_metric metric);
+enum pst_unit pst_measure_unit(enum pst_measure measure);
 /* Writes into text and returns it. */
 const char *pst_units(double value, enum pst_unit unit, char text[PST_UNITS_MAX]);
 /* A duration of virtual time where round ones are usual: "8 h", "90 s", "57 min 16 s". */

@@ -181,5 +181,5 @@ void pst_scenario_document(FILE *out)
     fputs("<!-- Written by `penstock docs scenarios`, from here to the end. -->\n\n# Reference\n",
           out);
     pst_document_section(&pst_schema_scenario, out);
-    pst_scenario_document_metrics(out);
+    pst_scenario_document_measures(out);
 }

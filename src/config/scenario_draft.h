@@ -114,7 +114,7 @@ void pst_scenario_resolve_expectations(struct pst_scenario_reader *r);
 void pst_scenario_warn(const struct pst_scenario_reader *r);
 
 /* What lines of `expect` may speak of, as a chapter. */
-void pst_scenario_document_metrics(FILE *out);
+void pst_scenario_document_measures(FILE *out);
 
 /* Files that a stream names. Each says what is wrong with one. */
 char *pst_scenario_beside(const struct pst_scenario_reader *r, const char *file);

@@ -38,34 +38,34 @@ static const char *const forms[] = {
 static const struct {
     enum unit unit;
     const char *doc;
-} metrics[PST_METRIC_COUNT] = {
-    [PST_METRIC_WAIT_MEAN] = {UNIT_DURATION, "Wait in the queue, of those that were served."},
-    [PST_METRIC_WAIT_P50] = {UNIT_DURATION, "Half of them waited no longer."},
-    [PST_METRIC_WAIT_P95] = {UNIT_DURATION, "95 of 100."},
-    [PST_METRIC_WAIT_P99] = {UNIT_DURATION, "99 of 100."},
-    [PST_METRIC_TTFT_P50] = {UNIT_DURATION, "Time to first token, the queue included."},
-    [PST_METRIC_TTFT_P95] = {UNIT_DURATION, "95 of 100."},
-    [PST_METRIC_TTFT_P99] = {UNIT_DURATION, "99 of 100."},
-    [PST_METRIC_ATTAINMENT] = {UNIT_SHARE,
-                               "Served within the class's `target`, of all that arrived."},
-    [PST_METRIC_IN_DEADLINE] = {UNIT_SHARE, "Served within its `max_wait`."},
-    [PST_METRIC_ARRIVED] = {UNIT_NUMBER, "Requests; a client's own retries are not counted."},
-    [PST_METRIC_DONE] = {UNIT_NUMBER, "Answered."},
-    [PST_METRIC_REFUSED] = {UNIT_NUMBER, "Refused, and not served by a later try."},
-    [PST_METRIC_EXPIRED] = {UNIT_NUMBER, "Waited until their `ttl`."},
-    [PST_METRIC_FAILED] = {UNIT_NUMBER, "Failed at a replica."},
-    [PST_METRIC_REPLICA_HOURS] = {UNIT_NUMBER,
-                                  "Paid hours: starting, warm and draining replicas included."},
-    [PST_METRIC_COST] = {UNIT_NUMBER, "Replica-hours at `cost_per_hour`."},
-    [PST_METRIC_REPLICAS_MIN] = {UNIT_NUMBER, "Fewest that were ready."},
-    [PST_METRIC_REPLICAS_MAX] = {UNIT_NUMBER, "Most that existed."},
-    [PST_METRIC_SCALE_UPS] = {UNIT_NUMBER, "Decisions for more."},
-    [PST_METRIC_SCALE_DOWNS] = {UNIT_NUMBER, "Decisions for fewer."},
-    [PST_METRIC_DIRECTION_CHANGES] = {UNIT_NUMBER, "More after fewer, or fewer after more."},
-    [PST_METRIC_DIRECTION_CHANGES_PER_HOUR] = {UNIT_NUMBER, "The same by the hour."},
-    [PST_METRIC_UPS_PER_BURST] = {UNIT_NUMBER, "Decisions for more, by bursts that began."},
-    [PST_METRIC_KILLED_IN_FLIGHT] = {UNIT_NUMBER,
-                                     "Requests that lost their replica to a scale-in."},
+} measures[PST_MEASURE_COUNT] = {
+    [PST_MEASURE_WAIT_MEAN] = {UNIT_DURATION, "Wait in the queue, of those that were served."},
+    [PST_MEASURE_WAIT_P50] = {UNIT_DURATION, "Half of them waited no longer."},
+    [PST_MEASURE_WAIT_P95] = {UNIT_DURATION, "95 of 100."},
+    [PST_MEASURE_WAIT_P99] = {UNIT_DURATION, "99 of 100."},
+    [PST_MEASURE_TTFT_P50] = {UNIT_DURATION, "Time to first token, the queue included."},
+    [PST_MEASURE_TTFT_P95] = {UNIT_DURATION, "95 of 100."},
+    [PST_MEASURE_TTFT_P99] = {UNIT_DURATION, "99 of 100."},
+    [PST_MEASURE_ATTAINMENT] = {UNIT_SHARE,
+                                "Served within the class's `target`, of all that arrived."},
+    [PST_MEASURE_IN_DEADLINE] = {UNIT_SHARE, "Served within its `max_wait`."},
+    [PST_MEASURE_ARRIVED] = {UNIT_NUMBER, "Requests; a client's own retries are not counted."},
+    [PST_MEASURE_DONE] = {UNIT_NUMBER, "Answered."},
+    [PST_MEASURE_REFUSED] = {UNIT_NUMBER, "Refused, and not served by a later try."},
+    [PST_MEASURE_EXPIRED] = {UNIT_NUMBER, "Waited until their `ttl`."},
+    [PST_MEASURE_FAILED] = {UNIT_NUMBER, "Failed at a replica."},
+    [PST_MEASURE_REPLICA_HOURS] = {UNIT_NUMBER,
+                                   "Paid hours: starting, warm and draining replicas included."},
+    [PST_MEASURE_COST] = {UNIT_NUMBER, "Replica-hours at `cost_per_hour`."},
+    [PST_MEASURE_REPLICAS_MIN] = {UNIT_NUMBER, "Fewest that were ready."},
+    [PST_MEASURE_REPLICAS_MAX] = {UNIT_NUMBER, "Most that existed."},
+    [PST_MEASURE_SCALE_UPS] = {UNIT_NUMBER, "Decisions for more."},
+    [PST_MEASURE_SCALE_DOWNS] = {UNIT_NUMBER, "Decisions for fewer."},
+    [PST_MEASURE_DIRECTION_CHANGES] = {UNIT_NUMBER, "More after fewer, or fewer after more."},
+    [PST_MEASURE_DIRECTION_CHANGES_PER_HOUR] = {UNIT_NUMBER, "The same by the hour."},
+    [PST_MEASURE_UPS_PER_BURST] = {UNIT_NUMBER, "Decisions for more, by bursts that began."},
+    [PST_MEASURE_KILLED_IN_FLIGHT] = {UNIT_NUMBER,
+                                      "Requests that lost their replica to a scale-in."},
 };
 
 static bool split(struct line *l, const char *text)
@@ -89,25 +89,25 @@ static const char *next_word(struct line *l)
     return l->at < l->count ? l->words[l->at++] : NULL;
 }
 
-static bool find_metric(const char *word, enum pst_metric *ret_metric)
+static bool find_measure(const char *word, enum pst_measure *ret_measure)
 {
-    for (unsigned i = 0; i < PST_METRIC_COUNT; i++) {
-        if (strcmp(pst_metric_names[i], word) == 0) {
-            *ret_metric = (enum pst_metric)i;
+    for (unsigned i = 0; i < PST_MEASURE_COUNT; i++) {
+        if (strcmp(pst_measure_names[i], word) == 0) {
+            *ret_measure = (enum pst_measure)i;
             return true;
         }
     }
     return false;
 }
 
-static bool complain_metric(const struct line *l, const char *word)
+static bool complain_measure(const struct line *l, const char *word)
 {
     const struct pst_config *config = &l->r->draft->base.config;
     struct pst_likely likely = pst_likely_begin(word);
     char meant[96];
 
-    for (unsigned i = 0; i < PST_METRIC_COUNT; i++)
-        pst_likely_offer(&likely, pst_metric_names[i]);
+    for (unsigned i = 0; i < PST_MEASURE_COUNT; i++)
+        pst_likely_offer(&likely, pst_measure_names[i]);
     for (uint32_t i = 0; l->at <= 1 && i < config->gate.classes_count; i++)
         pst_likely_offer(&likely, config->class_names[i]);
     PST_SCENARIO_ERROR(l->r, l->node, "expect: '%.80s' is no %smetric%s", word,
@@ -121,32 +121,32 @@ static bool read_subject(struct line *l)
 {
     struct pst_expectation *e = l->expectation;
     const char *word = next_word(l);
-    enum pst_metric second;
+    enum pst_measure second;
 
     e->class_ = PST_CLASS_DRAWN;
     if (word == NULL) {
         PST_SCENARIO_ERROR(l->r, l->node, "expect: the line is empty");
         return false;
     }
-    if (find_metric(word, &e->metric))
+    if (find_measure(word, &e->measure))
         return true;
-    if (l->at < l->count && find_metric(l->words[l->at], &second)) {
+    if (l->at < l->count && find_measure(l->words[l->at], &second)) {
         if (!pst_scenario_class(l->r, l->node, word, &e->class_))
             return false;
-        e->metric = second;
+        e->measure = second;
         l->at++;
-        if (pst_metric_is_of_class(second))
+        if (pst_measure_is_of_class(second))
             return true;
         PST_SCENARIO_ERROR(l->r, l->node, "expect: %s is of the whole, not of a class",
-                           pst_metric_name(second));
+                           pst_measure_name(second));
         return false;
     }
     for (uint32_t i = 0; i < l->r->draft->base.config.gate.classes_count; i++) {
         const char *name = l->r->draft->base.config.class_names[i];
         if (name != NULL && strcmp(name, word) == 0 && l->at < l->count)
-            return complain_metric(l, next_word(l));
+            return complain_measure(l, next_word(l));
     }
-    return complain_metric(l, word);
+    return complain_measure(l, word);
 }
 
 static bool read_comparison(struct line *l)
@@ -167,7 +167,7 @@ static bool read_comparison(struct line *l)
 
 static bool read_value(struct line *l, const char *word)
 {
-    const enum unit unit = metrics[l->expectation->metric].unit;
+    const enum unit unit = measures[l->expectation->measure].unit;
     uint32_t ppm = 0;
     pst_ns ns = 0;
     double value = 0;
@@ -302,13 +302,13 @@ void pst_scenario_resolve_expectations(struct pst_scenario_reader *r)
     r->scenario->expectations_count = count;
 }
 
-void pst_scenario_document_metrics(FILE *out)
+void pst_scenario_document_measures(FILE *out)
 {
     fputs("\n## Metrics of `expect`\n\nA class may stand before a metric of requests; without one "
           "it is of all.\n\n| metric | of | value | what it says |\n|---|---|---|---|\n",
           out);
-    for (unsigned i = 0; i < PST_METRIC_COUNT; i++)
-        fprintf(out, "| `%s` | %s | %s | %s |\n", pst_metric_names[i],
-                pst_metric_is_of_class((enum pst_metric)i) ? "a class" : "the whole",
-                forms[metrics[i].unit], metrics[i].doc);
+    for (unsigned i = 0; i < PST_MEASURE_COUNT; i++)
+        fprintf(out, "| `%s` | %s | %s | %s |\n", pst_measure_names[i],
+                pst_measure_is_of_class((enum pst_measure)i) ? "a class" : "the whole",
+                forms[measures[i].unit], measures[i].doc);
 }

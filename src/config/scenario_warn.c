@@ -95,7 +95,7 @@ static void warn_expectations(const struct pst_scenario_reader *r)
 
     for (uint32_t i = 0; i < s->expectations_count; i++) {
         const struct pst_expectation *e = &s->expectations[i];
-        bool priced = e->metric != PST_METRIC_COST;
+        bool priced = e->measure != PST_MEASURE_COST;
         for (uint32_t p = 0; p < s->scaler.pools_count; p++)
             priced = priced || s->scaler.pools[p].cost_micro > 0;
         if (!priced)

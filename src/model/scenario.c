@@ -26,31 +26,31 @@ const char *const pst_scenario_actuator_names[PST_ACTUATOR_COUNT] = {
     [PST_ACTUATOR_KEDA] = "keda",
 };
 
-const char *const pst_metric_names[PST_METRIC_COUNT] = {
-    [PST_METRIC_WAIT_MEAN] = "wait_mean",
-    [PST_METRIC_WAIT_P50] = "wait_p50",
-    [PST_METRIC_WAIT_P95] = "wait_p95",
-    [PST_METRIC_WAIT_P99] = "wait_p99",
-    [PST_METRIC_TTFT_P50] = "ttft_p50",
-    [PST_METRIC_TTFT_P95] = "ttft_p95",
-    [PST_METRIC_TTFT_P99] = "ttft_p99",
-    [PST_METRIC_ATTAINMENT] = "attainment",
-    [PST_METRIC_IN_DEADLINE] = "in_deadline",
-    [PST_METRIC_ARRIVED] = "arrived",
-    [PST_METRIC_DONE] = "done",
-    [PST_METRIC_REFUSED] = "refused",
-    [PST_METRIC_EXPIRED] = "expired",
-    [PST_METRIC_FAILED] = "failed",
-    [PST_METRIC_REPLICA_HOURS] = "replica_hours",
-    [PST_METRIC_COST] = "cost",
-    [PST_METRIC_REPLICAS_MIN] = "replicas_min",
-    [PST_METRIC_REPLICAS_MAX] = "replicas_max",
-    [PST_METRIC_SCALE_UPS] = "scale_ups",
-    [PST_METRIC_SCALE_DOWNS] = "scale_downs",
-    [PST_METRIC_DIRECTION_CHANGES] = "direction_changes",
-    [PST_METRIC_DIRECTION_CHANGES_PER_HOUR] = "direction_changes_per_hour",
-    [PST_METRIC_UPS_PER_BURST] = "ups_per_burst",
-    [PST_METRIC_KILLED_IN_FLIGHT] = "killed_in_flight",
+const char *const pst_measure_names[PST_MEASURE_COUNT] = {
+    [PST_MEASURE_WAIT_MEAN] = "wait_mean",
+    [PST_MEASURE_WAIT_P50] = "wait_p50",
+    [PST_MEASURE_WAIT_P95] = "wait_p95",
+    [PST_MEASURE_WAIT_P99] = "wait_p99",
+    [PST_MEASURE_TTFT_P50] = "ttft_p50",
+    [PST_MEASURE_TTFT_P95] = "ttft_p95",
+    [PST_MEASURE_TTFT_P99] = "ttft_p99",
+    [PST_MEASURE_ATTAINMENT] = "attainment",
+    [PST_MEASURE_IN_DEADLINE] = "in_deadline",
+    [PST_MEASURE_ARRIVED] = "arrived",
+    [PST_MEASURE_DONE] = "done",
+    [PST_MEASURE_REFUSED] = "refused",
+    [PST_MEASURE_EXPIRED] = "expired",
+    [PST_MEASURE_FAILED] = "failed",
+    [PST_MEASURE_REPLICA_HOURS] = "replica_hours",
+    [PST_MEASURE_COST] = "cost",
+    [PST_MEASURE_REPLICAS_MIN] = "replicas_min",
+    [PST_MEASURE_REPLICAS_MAX] = "replicas_max",
+    [PST_MEASURE_SCALE_UPS] = "scale_ups",
+    [PST_MEASURE_SCALE_DOWNS] = "scale_downs",
+    [PST_MEASURE_DIRECTION_CHANGES] = "direction_changes",
+    [PST_MEASURE_DIRECTION_CHANGES_PER_HOUR] = "direction_changes_per_hour",
+    [PST_MEASURE_UPS_PER_BURST] = "ups_per_burst",
+    [PST_MEASURE_KILLED_IN_FLIGHT] = "killed_in_flight",
 };
 
 const char *pst_scenario_gate_name(enum pst_scenario_gate gate)
@@ -68,14 +68,14 @@ const char *pst_scenario_actuator_name(enum pst_scenario_actuator actuator)
     return pst_scenario_actuator_names[actuator];
 }
 
-const char *pst_metric_name(enum pst_metric metric)
+const char *pst_measure_name(enum pst_measure measure)
 {
-    return pst_metric_names[metric];
+    return pst_measure_names[measure];
 }
 
-bool pst_metric_is_of_class(enum pst_metric metric)
+bool pst_measure_is_of_class(enum pst_measure measure)
 {
-    return metric < PST_METRIC_REPLICA_HOURS;
+    return measure < PST_MEASURE_REPLICA_HOURS;
 }
 
 uint64_t pst_scenario_target_scale(enum pst_scenario_pilot pilot)

@@ -40,7 +40,7 @@ struct pst_arrival_row {
 /* Recorded quantiles of a count, ascending; drawn by inversion. */
 struct pst_quantiles {
     const uint32_t *values; /* values[i] is the quantile i / (count - 1) */
-    uint32_t count; /* 0: none */
+    uint32_t count;         /* 0: none */
 };
 
 /*
@@ -71,7 +71,7 @@ struct pst_stream {
     pst_ns begin, end;   /* arrivals outside are none; end PST_NEVER: to the horizon */
     const struct pst_arrival_row *rows; /* a trace instead of rates */
     uint64_t rows_count;
-    const char *recording; /* file from which the caller fills rows; NULL: none */
+    const char *recording;         /* file from which the caller fills rows; NULL: none */
     struct pst_law prompt, output; /* tokens; rows and quantiles go first */
     struct pst_quantiles prompt_table, output_table;
     struct pst_law service; /* slot mode: slot-time, TOKENS from the counts */
@@ -157,32 +157,32 @@ struct pst_scenario_policy {
     pst_ns max_wait[PST_CLASSES_MAX]; /* 0: the class's own */
 };
 
-enum pst_metric {
-    PST_METRIC_WAIT_MEAN, /* of one class, from here … */
-    PST_METRIC_WAIT_P50,
-    PST_METRIC_WAIT_P95,
-    PST_METRIC_WAIT_P99,
-    PST_METRIC_TTFT_P50,
-    PST_METRIC_TTFT_P95,
-    PST_METRIC_TTFT_P99,
-    PST_METRIC_ATTAINMENT,  /* served within the class's target, of all that arrived; ppm */
-    PST_METRIC_IN_DEADLINE, /* … within its max_wait */
-    PST_METRIC_ARRIVED,
-    PST_METRIC_DONE,
-    PST_METRIC_REFUSED,
-    PST_METRIC_EXPIRED,
-    PST_METRIC_FAILED, /* … to here; without a class: of all */
-    PST_METRIC_REPLICA_HOURS,
-    PST_METRIC_COST,
-    PST_METRIC_REPLICAS_MIN, /* that were ready */
-    PST_METRIC_REPLICAS_MAX, /* that existed */
-    PST_METRIC_SCALE_UPS,
-    PST_METRIC_SCALE_DOWNS,
-    PST_METRIC_DIRECTION_CHANGES,
-    PST_METRIC_DIRECTION_CHANGES_PER_HOUR,
-    PST_METRIC_UPS_PER_BURST,
-    PST_METRIC_KILLED_IN_FLIGHT, /* requests that lost their replica to a scale-in */
-    PST_METRIC_COUNT
+enum pst_measure {
+    PST_MEASURE_WAIT_MEAN, /* of one class, from here … */
+    PST_MEASURE_WAIT_P50,
+    PST_MEASURE_WAIT_P95,
+    PST_MEASURE_WAIT_P99,
+    PST_MEASURE_TTFT_P50,
+    PST_MEASURE_TTFT_P95,
+    PST_MEASURE_TTFT_P99,
+    PST_MEASURE_ATTAINMENT,  /* served within the class's target, of all that arrived; ppm */
+    PST_MEASURE_IN_DEADLINE, /* … within its max_wait */
+    PST_MEASURE_ARRIVED,
+    PST_MEASURE_DONE,
+    PST_MEASURE_REFUSED,
+    PST_MEASURE_EXPIRED,
+    PST_MEASURE_FAILED, /* … to here; without a class: of all */
+    PST_MEASURE_REPLICA_HOURS,
+    PST_MEASURE_COST,
+    PST_MEASURE_REPLICAS_MIN, /* that were ready */
+    PST_MEASURE_REPLICAS_MAX, /* that existed */
+    PST_MEASURE_SCALE_UPS,
+    PST_MEASURE_SCALE_DOWNS,
+    PST_MEASURE_DIRECTION_CHANGES,
+    PST_MEASURE_DIRECTION_CHANGES_PER_HOUR,
+    PST_MEASURE_UPS_PER_BURST,
+    PST_MEASURE_KILLED_IN_FLIGHT, /* requests that lost their replica to a scale-in */
+    PST_MEASURE_COUNT
 };
 
 enum pst_comparison {
@@ -199,9 +199,9 @@ struct pst_expectation {
     uint32_t line;
     uint32_t policy; /* index */
     uint8_t class_;  /* PST_CLASS_DRAWN: all */
-    enum pst_metric metric;
+    enum pst_measure measure;
     enum pst_comparison comparison;
-    double bound; /* ns, counts, hours, ppm … in the metric's unit; a factor with relative_to */
+    double bound; /* ns, counts, hours, ppm … in the measure's unit; a factor with relative_to */
     uint32_t relative_to;             /* another policy's value of it; UINT32_MAX: none */
     char text[PST_SCENARIO_TEXT_MAX]; /* as written */
 };
@@ -230,13 +230,13 @@ struct pst_scenario {
 extern const char *const pst_scenario_gate_names[PST_SCENARIO_GATE_COUNT];
 extern const char *const pst_scenario_pilot_names[PST_PILOT_COUNT];
 extern const char *const pst_scenario_actuator_names[PST_ACTUATOR_COUNT];
-extern const char *const pst_metric_names[PST_METRIC_COUNT];
+extern const char *const pst_measure_names[PST_MEASURE_COUNT];
 const char *pst_scenario_gate_name(enum pst_scenario_gate gate);
 const char *pst_scenario_pilot_name(enum pst_scenario_pilot pilot);
 const char *pst_scenario_actuator_name(enum pst_scenario_actuator actuator);
-const char *pst_metric_name(enum pst_metric metric);
+const char *pst_measure_name(enum pst_measure measure);
 /* Is it said of a class, or of the whole? */
-bool pst_metric_is_of_class(enum pst_metric metric);
+bool pst_measure_is_of_class(enum pst_measure measure);
 
 /* How many units of `target` are one: PPM for a share, 1,000 for a number; 0: it takes no target. */
 uint64_t pst_scenario_target_scale(enum pst_scenario_pilot pilot);

@@ -12,7 +12,7 @@ bool pst_plan_class_passes(const struct pst_sim_report *report, const struct pst
 
     if (report->classes[class_].arrived == 0)
         return true;
-    return pst_report_value(report, scenario, class_, PST_METRIC_ATTAINMENT, &share) &&
+    return pst_report_value(report, scenario, class_, PST_MEASURE_ATTAINMENT, &share) &&
            share >= PST_PLAN_SHARE_PPM;
 }
 

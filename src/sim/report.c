@@ -4,7 +4,7 @@
 #include "core/num.h"
 
 #define NS_PER_HOUR 3600e9
-#define NOT_SAID    (-1.0) /* no metric is negative */
+#define NOT_SAID    (-1.0) /* no measure is negative */
 
 /*
  * Student's t: 95 % of the distribution with so many degrees of freedom lie within. Source: the usual
@@ -45,14 +45,14 @@ static bool is_of(uint32_t class_, uint8_t wanted)
 }
 
 bool pst_report_half_width(const struct pst_sim_report *report, uint8_t class_,
-                           enum pst_metric metric, double *ret_half_width)
+                           enum pst_measure measure, double *ret_half_width)
 {
     double values[PST_REPORT_BATCHES], mean;
     uint32_t filled = 0;
 
-    if (metric != PST_METRIC_WAIT_MEAN && metric != PST_METRIC_WAIT_P99)
+    if (measure != PST_MEASURE_WAIT_MEAN && measure != PST_MEASURE_WAIT_P99)
         return false;
-    if (metric == PST_METRIC_WAIT_P99 && class_ == PST_CLASS_DRAWN)
+    if (measure == PST_MEASURE_WAIT_P99 && class_ == PST_CLASS_DRAWN)
         return false; /* quantiles of classes do not add up */
     for (uint32_t b = 0; b < PST_REPORT_BATCHES; b++) {
         uint64_t count = 0, sum_ns = 0, p99_ns = 0;
@@ -66,7 +66,7 @@ bool pst_report_half_width(const struct pst_sim_report *report, uint8_t class_,
         }
         if (count > 0)
             values[filled++] =
-                metric == PST_METRIC_WAIT_P99 ? (double)p99_ns : (double)sum_ns / (double)count;
+                measure == PST_MEASURE_WAIT_P99 ? (double)p99_ns : (double)sum_ns / (double)count;
     }
     return pst_report_half_width_of_seeds(values, filled, &mean, ret_half_width);
 }
@@ -137,62 +137,62 @@ static bool is(double value, double *ret_value)
 }
 
 bool pst_report_value(const struct pst_sim_report *report, const struct pst_scenario *scenario,
-                      uint8_t class_, enum pst_metric metric, double *ret_value)
+                      uint8_t class_, enum pst_measure measure, double *ret_value)
 {
     struct tally tally = tally_of(report, class_);
     double hours = (double)(report->end - report->begin) / NS_PER_HOUR;
 
     PST_ASSERT(class_ == PST_CLASS_DRAWN || class_ < scenario->gate.classes_count);
-    switch (metric) {
-    case PST_METRIC_WAIT_MEAN:
+    switch (measure) {
+    case PST_MEASURE_WAIT_MEAN:
         return quotient((double)tally.wait_ns, (double)tally.waited, ret_value);
-    case PST_METRIC_WAIT_P50:
+    case PST_MEASURE_WAIT_P50:
         return quantile_of(report, class_, false, 500000, ret_value);
-    case PST_METRIC_WAIT_P95:
+    case PST_MEASURE_WAIT_P95:
         return quantile_of(report, class_, false, 950000, ret_value);
-    case PST_METRIC_WAIT_P99:
+    case PST_MEASURE_WAIT_P99:
         return quantile_of(report, class_, false, 990000, ret_value);
-    case PST_METRIC_TTFT_P50:
+    case PST_MEASURE_TTFT_P50:
         return quantile_of(report, class_, true, 500000, ret_value);
-    case PST_METRIC_TTFT_P95:
+    case PST_MEASURE_TTFT_P95:
         return quantile_of(report, class_, true, 950000, ret_value);
-    case PST_METRIC_TTFT_P99:
+    case PST_MEASURE_TTFT_P99:
         return quantile_of(report, class_, true, 990000, ret_value);
-    case PST_METRIC_ATTAINMENT:
+    case PST_MEASURE_ATTAINMENT:
         return quotient((double)tally.in_target * PST_PPM, (double)tally.arrived, ret_value);
-    case PST_METRIC_IN_DEADLINE:
+    case PST_MEASURE_IN_DEADLINE:
         return quotient((double)tally.in_deadline * PST_PPM, (double)tally.arrived, ret_value);
-    case PST_METRIC_ARRIVED:
+    case PST_MEASURE_ARRIVED:
         return is((double)tally.arrived, ret_value);
-    case PST_METRIC_DONE:
+    case PST_MEASURE_DONE:
         return is((double)tally.outcomes[PST_OUTCOME_DONE], ret_value);
-    case PST_METRIC_REFUSED:
+    case PST_MEASURE_REFUSED:
         return is((double)tally.outcomes[PST_OUTCOME_REFUSED], ret_value);
-    case PST_METRIC_EXPIRED:
+    case PST_MEASURE_EXPIRED:
         return is((double)tally.outcomes[PST_OUTCOME_EXPIRED], ret_value);
-    case PST_METRIC_FAILED:
+    case PST_MEASURE_FAILED:
         return is((double)tally.outcomes[PST_OUTCOME_FAILED], ret_value);
-    case PST_METRIC_REPLICA_HOURS:
+    case PST_MEASURE_REPLICA_HOURS:
         return is(replica_hours(report), ret_value);
-    case PST_METRIC_COST:
+    case PST_MEASURE_COST:
         return is((double)report->cost_micro / 1e6, ret_value);
-    case PST_METRIC_REPLICAS_MIN:
+    case PST_MEASURE_REPLICAS_MIN:
         return is(report->ready_min, ret_value);
-    case PST_METRIC_REPLICAS_MAX:
+    case PST_MEASURE_REPLICAS_MAX:
         return is(report->existing_max, ret_value);
-    case PST_METRIC_SCALE_UPS:
+    case PST_MEASURE_SCALE_UPS:
         return is((double)report->ups, ret_value);
-    case PST_METRIC_SCALE_DOWNS:
+    case PST_MEASURE_SCALE_DOWNS:
         return is((double)report->downs, ret_value);
-    case PST_METRIC_DIRECTION_CHANGES:
+    case PST_MEASURE_DIRECTION_CHANGES:
         return is((double)report->direction_changes, ret_value);
-    case PST_METRIC_DIRECTION_CHANGES_PER_HOUR:
+    case PST_MEASURE_DIRECTION_CHANGES_PER_HOUR:
         return quotient((double)report->direction_changes, hours, ret_value);
-    case PST_METRIC_UPS_PER_BURST:
+    case PST_MEASURE_UPS_PER_BURST:
         return quotient((double)report->ups, (double)report->bursts, ret_value);
-    case PST_METRIC_KILLED_IN_FLIGHT:
+    case PST_MEASURE_KILLED_IN_FLIGHT:
         return is((double)report->killed_in_flight, ret_value);
-    case PST_METRIC_COUNT:
+    case PST_MEASURE_COUNT:
         break;
     }
     return false;
@@ -230,10 +230,10 @@ bool pst_report_meets(const struct pst_sim_report *const *reports,
         other = reports[expectation->relative_to];
     if (of == NULL || (is_relative && other == NULL))
         return true;
-    said = pst_report_value(of, scenario, expectation->class_, expectation->metric, &value);
+    said = pst_report_value(of, scenario, expectation->class_, expectation->measure, &value);
     if (is_relative) {
-        said &=
-            pst_report_value(other, scenario, expectation->class_, expectation->metric, &reference);
+        said &= pst_report_value(other, scenario, expectation->class_, expectation->measure,
+                                 &reference);
         bound *= reference;
     }
     *ret_value = value;

@@ -59,22 +59,22 @@ struct pst_sim_report {
     uint32_t decisions_count;
 };
 
-/* In the metric's unit: ns, counts, hours, ppm, currency. False: nothing to say (no ticket of it). */
+/* In the measure's unit: ns, counts, hours, ppm, currency. False: nothing to say (no ticket of it). */
 bool pst_report_value(const struct pst_sim_report *report, const struct pst_scenario *scenario,
-                      uint8_t class_, enum pst_metric metric, double *ret_value);
+                      uint8_t class_, enum pst_measure measure, double *ret_value);
 /*
  * Half-width of the 95 % confidence interval of the class's mean wait, or P99, by batch means: the
- * batches' values taken as independent, Student's t for as many. False: any other metric, P99 of all
+ * batches' values taken as independent, Student's t for as many. False: any other measure, P99 of all
  * classes together, fewer than two batches with tickets.
  */
 bool pst_report_half_width(const struct pst_sim_report *report, uint8_t class_,
-                           enum pst_metric metric, double *ret_half_width);
+                           enum pst_measure measure, double *ret_half_width);
 /* The same over the reports of several seeds (Student's t); count >= 2. */
 bool pst_report_half_width_of_seeds(const double *values, uint32_t count, double *ret_mean,
                                     double *ret_half_width);
 /*
  * Is the expectation met? reports[p] of policy p; NULL: it was not run, then nothing is said (true).
- * Where a report has nothing to say of the metric it is not met, and value or bound is negative.
+ * Where a report has nothing to say of the measure it is not met, and value or bound is negative.
  */
 bool pst_report_meets(const struct pst_sim_report *const *reports,
                       const struct pst_scenario *scenario,

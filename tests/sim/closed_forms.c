@@ -284,13 +284,13 @@ struct verdicts {
 
 static void judge(struct verdicts *verdicts, const struct form *form, double rho, const char *what,
                   const struct pst_sim_report *report, const struct pst_scenario *scenario,
-                  uint8_t class_, enum pst_metric metric, double expected)
+                  uint8_t class_, enum pst_measure measure, double expected)
 {
     double measured = 0, half = 0, error, bound;
     bool passed;
 
-    passed = pst_report_value(report, scenario, class_, metric, &measured) &&
-             pst_report_half_width(report, class_, metric, &half);
+    passed = pst_report_value(report, scenario, class_, measure, &measured) &&
+             pst_report_half_width(report, class_, measure, &half);
     measured /= 1e9 * expected;
     half /= 1e9 * expected;
     error = measured - 1;
@@ -333,9 +333,9 @@ static void try_form(struct verdicts *verdicts, const struct form *form, int loa
     }
     for (uint8_t c = 0; c < scenario.gate.classes_count; c++)
         judge(verdicts, form, rho, form->theory == COBHAM ? names[c] : "mean", &report, &scenario,
-              c, PST_METRIC_WAIT_MEAN, expected_mean(form, rho, c));
+              c, PST_MEASURE_WAIT_MEAN, expected_mean(form, rho, c));
     if (form->theory == ERLANG_C)
-        judge(verdicts, form, rho, "P99", &report, &scenario, 0, PST_METRIC_WAIT_P99,
+        judge(verdicts, form, rho, "P99", &report, &scenario, 0, PST_MEASURE_WAIT_P99,
               expected_p99(form, rho));
 }
 

@@ -93,7 +93,7 @@ static void judge_row(const struct row *row)
     static struct pst_sim_report reports[2][SEEDS];
     struct pst_scenario_policy policies[2] = {{.name = "a"}, {.name = "b"}};
     struct pst_expectation expectation = {
-        .metric = PST_METRIC_REFUSED,
+        .measure = PST_MEASURE_REFUSED,
         .comparison = row->comparison,
         .bound = row->bound,
         .relative_to = row->relative ? 1 : UINT32_MAX,

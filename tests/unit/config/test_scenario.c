@@ -246,19 +246,19 @@ static void expectations(void **state)
     static const struct {
         uint32_t line, policy;
         uint8_t class_;
-        enum pst_metric metric;
+        enum pst_measure measure;
         enum pst_comparison comparison;
         double bound;
         uint32_t relative_to;
         const char *text;
     } rows[] = {
-        {48, 2, 0, PST_METRIC_WAIT_P99, PST_AT_MOST, 20e6, UINT32_MAX, "high wait_p99 <= 20ms"},
-        {49, 2, 1, PST_METRIC_ATTAINMENT, PST_ABOVE, 999000, UINT32_MAX, "low attainment > 99.9%"},
-        {50, 2, PST_CLASS_DRAWN, PST_METRIC_REFUSED, PST_EQUAL, 0, UINT32_MAX, "refused == 0"},
-        {51, 2, PST_CLASS_DRAWN, PST_METRIC_REPLICA_HOURS, PST_AT_MOST, 0.95, 0,
+        {48, 2, 0, PST_MEASURE_WAIT_P99, PST_AT_MOST, 20e6, UINT32_MAX, "high wait_p99 <= 20ms"},
+        {49, 2, 1, PST_MEASURE_ATTAINMENT, PST_ABOVE, 999000, UINT32_MAX, "low attainment > 99.9%"},
+        {50, 2, PST_CLASS_DRAWN, PST_MEASURE_REFUSED, PST_EQUAL, 0, UINT32_MAX, "refused == 0"},
+        {51, 2, PST_CLASS_DRAWN, PST_MEASURE_REPLICA_HOURS, PST_AT_MOST, 0.95, 0,
          "replica_hours <= 95% of fifo+hpa"},
-        {52, 2, 0, PST_METRIC_TTFT_P95, PST_BELOW, 1.1, 1, "high ttft_p95 < 110% of kpa"},
-        {53, 1, PST_CLASS_DRAWN, PST_METRIC_COST, PST_AT_LEAST, 0.5, UINT32_MAX, "cost >= 0.5"},
+        {52, 2, 0, PST_MEASURE_TTFT_P95, PST_BELOW, 1.1, 1, "high ttft_p95 < 110% of kpa"},
+        {53, 1, PST_CLASS_DRAWN, PST_MEASURE_COST, PST_AT_LEAST, 0.5, UINT32_MAX, "cost >= 0.5"},
     };
     struct pst_scenario_file *file = read_text(sample);
     const struct pst_scenario *s = pst_scenario_of(file);
@@ -270,7 +270,7 @@ static void expectations(void **state)
         assert_int_equal(e->line, rows[i].line);
         assert_int_equal(e->policy, rows[i].policy);
         assert_int_equal(e->class_, rows[i].class_);
-        assert_int_equal(e->metric, rows[i].metric);
+        assert_int_equal(e->measure, rows[i].measure);
         assert_int_equal(e->comparison, rows[i].comparison);
         assert_true(e->bound == rows[i].bound);
         assert_int_equal(e->relative_to, rows[i].relative_to);

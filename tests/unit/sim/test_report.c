@@ -66,33 +66,33 @@ static int fill(void **state)
 
 static const struct {
     uint8_t class_;
-    enum pst_metric metric;
+    enum pst_measure measure;
     double want;
 } rows[] = {
-    {0, PST_METRIC_WAIT_MEAN, 2.5e9},
-    {PST_CLASS_DRAWN, PST_METRIC_WAIT_MEAN, 4e9},
-    {0, PST_METRIC_WAIT_P50, 3e9},
-    {0, PST_METRIC_WAIT_P99, 4e9},
-    {PST_CLASS_DRAWN, PST_METRIC_WAIT_P99, 10e9},
-    {1, PST_METRIC_TTFT_P95, 12e9},
-    {0, PST_METRIC_ATTAINMENT, 500000},
-    {PST_CLASS_DRAWN, PST_METRIC_ATTAINMENT, 250000},
-    {1, PST_METRIC_IN_DEADLINE, 250000},
-    {0, PST_METRIC_ARRIVED, 4},
-    {PST_CLASS_DRAWN, PST_METRIC_DONE, 5},
-    {1, PST_METRIC_REFUSED, 2},
-    {PST_CLASS_DRAWN, PST_METRIC_EXPIRED, 1},
-    {0, PST_METRIC_FAILED, 0},
-    {PST_CLASS_DRAWN, PST_METRIC_REPLICA_HOURS, 9.5},
-    {PST_CLASS_DRAWN, PST_METRIC_COST, 2.5},
-    {PST_CLASS_DRAWN, PST_METRIC_REPLICAS_MIN, 2},
-    {PST_CLASS_DRAWN, PST_METRIC_REPLICAS_MAX, 5},
-    {PST_CLASS_DRAWN, PST_METRIC_SCALE_UPS, 9},
-    {PST_CLASS_DRAWN, PST_METRIC_SCALE_DOWNS, 4},
-    {PST_CLASS_DRAWN, PST_METRIC_DIRECTION_CHANGES, 7},
-    {PST_CLASS_DRAWN, PST_METRIC_DIRECTION_CHANGES_PER_HOUR, 3.5},
-    {PST_CLASS_DRAWN, PST_METRIC_UPS_PER_BURST, 4.5},
-    {PST_CLASS_DRAWN, PST_METRIC_KILLED_IN_FLIGHT, 3},
+    {0, PST_MEASURE_WAIT_MEAN, 2.5e9},
+    {PST_CLASS_DRAWN, PST_MEASURE_WAIT_MEAN, 4e9},
+    {0, PST_MEASURE_WAIT_P50, 3e9},
+    {0, PST_MEASURE_WAIT_P99, 4e9},
+    {PST_CLASS_DRAWN, PST_MEASURE_WAIT_P99, 10e9},
+    {1, PST_MEASURE_TTFT_P95, 12e9},
+    {0, PST_MEASURE_ATTAINMENT, 500000},
+    {PST_CLASS_DRAWN, PST_MEASURE_ATTAINMENT, 250000},
+    {1, PST_MEASURE_IN_DEADLINE, 250000},
+    {0, PST_MEASURE_ARRIVED, 4},
+    {PST_CLASS_DRAWN, PST_MEASURE_DONE, 5},
+    {1, PST_MEASURE_REFUSED, 2},
+    {PST_CLASS_DRAWN, PST_MEASURE_EXPIRED, 1},
+    {0, PST_MEASURE_FAILED, 0},
+    {PST_CLASS_DRAWN, PST_MEASURE_REPLICA_HOURS, 9.5},
+    {PST_CLASS_DRAWN, PST_MEASURE_COST, 2.5},
+    {PST_CLASS_DRAWN, PST_MEASURE_REPLICAS_MIN, 2},
+    {PST_CLASS_DRAWN, PST_MEASURE_REPLICAS_MAX, 5},
+    {PST_CLASS_DRAWN, PST_MEASURE_SCALE_UPS, 9},
+    {PST_CLASS_DRAWN, PST_MEASURE_SCALE_DOWNS, 4},
+    {PST_CLASS_DRAWN, PST_MEASURE_DIRECTION_CHANGES, 7},
+    {PST_CLASS_DRAWN, PST_MEASURE_DIRECTION_CHANGES_PER_HOUR, 3.5},
+    {PST_CLASS_DRAWN, PST_MEASURE_UPS_PER_BURST, 4.5},
+    {PST_CLASS_DRAWN, PST_MEASURE_KILLED_IN_FLIGHT, 3},
 };
 
 static void values_are_what_was_counted(void **state)
@@ -101,23 +101,23 @@ static void values_are_what_was_counted(void **state)
     for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
         double value = -1;
 
-        assert_true(pst_report_value(&report, &scenario, rows[i].class_, rows[i].metric, &value));
+        assert_true(pst_report_value(&report, &scenario, rows[i].class_, rows[i].measure, &value));
         if (fabs(value - rows[i].want) > rows[i].want / 64) /* the histogram's step */
-            fail_msg("%s of class %u: %f, expected %f", pst_metric_name(rows[i].metric),
+            fail_msg("%s of class %u: %f, expected %f", pst_measure_name(rows[i].measure),
                      rows[i].class_, value, rows[i].want);
     }
 }
 
 static void nothing_seen_says_nothing(void **state)
 {
-    static const enum pst_metric silent[] = {
-        PST_METRIC_WAIT_MEAN,
-        PST_METRIC_WAIT_P99,
-        PST_METRIC_TTFT_P50,
-        PST_METRIC_ATTAINMENT,
-        PST_METRIC_IN_DEADLINE,
-        PST_METRIC_UPS_PER_BURST,
-        PST_METRIC_DIRECTION_CHANGES_PER_HOUR,
+    static const enum pst_measure silent[] = {
+        PST_MEASURE_WAIT_MEAN,
+        PST_MEASURE_WAIT_P99,
+        PST_MEASURE_TTFT_P50,
+        PST_MEASURE_ATTAINMENT,
+        PST_MEASURE_IN_DEADLINE,
+        PST_MEASURE_UPS_PER_BURST,
+        PST_MEASURE_DIRECTION_CHANGES_PER_HOUR,
     };
     double value = 7;
 
@@ -133,13 +133,13 @@ static void batches_give_an_interval(void **state)
     double half = 0;
 
     (void)state;
-    assert_true(pst_report_half_width(&report, 0, PST_METRIC_WAIT_MEAN, &half));
+    assert_true(pst_report_half_width(&report, 0, PST_MEASURE_WAIT_MEAN, &half));
     assert_true(fabs(half - 2.05397217e9) < 1e3);
-    assert_true(pst_report_half_width(&report, 0, PST_METRIC_WAIT_P99, &half));
+    assert_true(pst_report_half_width(&report, 0, PST_MEASURE_WAIT_P99, &half));
     assert_true(fabs(half - 2.05397217e9) < 1e3);
-    assert_false(pst_report_half_width(&report, 1, PST_METRIC_WAIT_MEAN, &half));
-    assert_false(pst_report_half_width(&report, PST_CLASS_DRAWN, PST_METRIC_WAIT_P99, &half));
-    assert_false(pst_report_half_width(&report, 0, PST_METRIC_WAIT_P50, &half));
+    assert_false(pst_report_half_width(&report, 1, PST_MEASURE_WAIT_MEAN, &half));
+    assert_false(pst_report_half_width(&report, PST_CLASS_DRAWN, PST_MEASURE_WAIT_P99, &half));
+    assert_false(pst_report_half_width(&report, 0, PST_MEASURE_WAIT_P50, &half));
 }
 
 static void seeds_give_an_interval(void **state)
@@ -164,23 +164,23 @@ static void expectations_hold_or_are_breached(void **state)
     static const struct {
         uint32_t policy, relative_to;
         uint8_t class_;
-        enum pst_metric metric;
+        enum pst_measure measure;
         enum pst_comparison comparison;
         double bound;
         bool met;
     } expected[] = {
-        {0, UINT32_MAX, 1, PST_METRIC_REFUSED, PST_AT_MOST, 2, true},
-        {0, UINT32_MAX, 1, PST_METRIC_REFUSED, PST_BELOW, 2, false},
-        {0, UINT32_MAX, 1, PST_METRIC_REFUSED, PST_AT_LEAST, 2, true},
-        {0, UINT32_MAX, 1, PST_METRIC_REFUSED, PST_ABOVE, 2, false},
-        {0, UINT32_MAX, 1, PST_METRIC_REFUSED, PST_EQUAL, 2, true},
-        {0, UINT32_MAX, 1, PST_METRIC_REFUSED, PST_EQUAL, 3, false},
-        {0, 2, PST_CLASS_DRAWN, PST_METRIC_REPLICA_HOURS, PST_AT_MOST, 1, true},
-        {0, 2, PST_CLASS_DRAWN, PST_METRIC_REPLICA_HOURS, PST_AT_MOST, 0.95, false},
-        {1, UINT32_MAX, 0, PST_METRIC_REFUSED, PST_ABOVE, 9, true},              /* not run */
-        {0, 1, PST_CLASS_DRAWN, PST_METRIC_REPLICA_HOURS, PST_AT_MOST, 0, true}, /* … nor that */
-        {3, UINT32_MAX, 0, PST_METRIC_WAIT_P99, PST_AT_MOST, 9e9, false},        /* nobody waited */
-        {0, 3, 0, PST_METRIC_WAIT_P99, PST_AT_LEAST, 0, false},
+        {0, UINT32_MAX, 1, PST_MEASURE_REFUSED, PST_AT_MOST, 2, true},
+        {0, UINT32_MAX, 1, PST_MEASURE_REFUSED, PST_BELOW, 2, false},
+        {0, UINT32_MAX, 1, PST_MEASURE_REFUSED, PST_AT_LEAST, 2, true},
+        {0, UINT32_MAX, 1, PST_MEASURE_REFUSED, PST_ABOVE, 2, false},
+        {0, UINT32_MAX, 1, PST_MEASURE_REFUSED, PST_EQUAL, 2, true},
+        {0, UINT32_MAX, 1, PST_MEASURE_REFUSED, PST_EQUAL, 3, false},
+        {0, 2, PST_CLASS_DRAWN, PST_MEASURE_REPLICA_HOURS, PST_AT_MOST, 1, true},
+        {0, 2, PST_CLASS_DRAWN, PST_MEASURE_REPLICA_HOURS, PST_AT_MOST, 0.95, false},
+        {1, UINT32_MAX, 0, PST_MEASURE_REFUSED, PST_ABOVE, 9, true},              /* not run */
+        {0, 1, PST_CLASS_DRAWN, PST_MEASURE_REPLICA_HOURS, PST_AT_MOST, 0, true}, /* … nor that */
+        {3, UINT32_MAX, 0, PST_MEASURE_WAIT_P99, PST_AT_MOST, 9e9, false}, /* nobody waited */
+        {0, 3, 0, PST_MEASURE_WAIT_P99, PST_AT_LEAST, 0, false},
     };
     const struct pst_sim_report *const reports[] = {&report, NULL, &report, &idle};
 
@@ -190,7 +190,7 @@ static void expectations_hold_or_are_breached(void **state)
             .policy = expected[i].policy,
             .relative_to = expected[i].relative_to,
             .class_ = expected[i].class_,
-            .metric = expected[i].metric,
+            .measure = expected[i].measure,
             .comparison = expected[i].comparison,
             .bound = expected[i].bound,
         };
