@@ -55,13 +55,18 @@ static int add_named(struct pst_study *study, const char *name, size_t len, cons
     return add_by_parts(study, name, len, ret_why);
 }
 
-/* "0.7", "70%", "3.5": as a target is written. */
-static void name_target(struct pst_scenario_policy *policy, const char *name, size_t len)
+/* Aims it, and says so behind its name as a target is written: "70%", "3.5", "4". */
+static void aim(struct pst_scenario_policy *policy, const char *name, size_t len, uint64_t target)
 {
-    bool is_share = policy->pilot == PST_PILOT_HPA_OCCUPANCY;
+    const uint64_t scale = pst_scenario_target_scale(policy->pilot);
+    const bool is_share = scale == PST_PPM;
 
     snprintf(policy->name, sizeof policy->name, "%.*s:%.4g%s", (int)len, name,
-             (double)policy->target / (is_share ? 1e4 : 1e3), is_share ? "%" : "");
+             (double)target / (is_share ? 1e4 : (double)scale), is_share ? "%" : "");
+    if (policy->pilot == PST_PILOT_STATIC)
+        policy->replicas = (uint32_t)target;
+    else
+        policy->target = target;
 }
 
 /* A peer at every target that its best is looked for among. */
@@ -80,8 +85,7 @@ static int add_grid(struct pst_study *study, const char *name, size_t len, const
     *ret_why = "a rule without a target has no grid of them";
     rc = count > 0 ? PST_OK : PST_E_SYNTAX;
     for (uint32_t i = 0; i < count && rc == PST_OK; i++) {
-        policy.target = targets[i];
-        name_target(&policy, name, len);
+        aim(&policy, name, len, targets[i]);
         rc = add(study, &policy, PST_STUDY_EXTERNAL, ret_why);
     }
     return rc;

@@ -11,6 +11,7 @@ static const char *target_form(enum pst_scenario_pilot pilot)
 
     return scale == 0         ? "this pilot takes no target"
            : scale == PST_PPM ? "a share of the slots is expected, as 70%"
+           : scale == 1       ? "a number of replicas is expected, as 4"
                               : "a number for each replica is expected, as 8 or 2.5";
 }
 
@@ -26,6 +27,19 @@ static bool read_target(enum pst_scenario_pilot pilot, const char *text, uint64_
         return false;
     *ret_target = (uint64_t)(value * (double)scale + 0.5);
     return *ret_target > 0;
+}
+
+/* What STATIC aims at is its number. */
+static bool take_target(struct pst_scenario_policy *policy, const char *text)
+{
+    if (!read_target(policy->pilot, text, &policy->target) ||
+        (policy->pilot == PST_PILOT_STATIC && policy->target > PST_REPLICAS_MAX))
+        return false;
+    if (policy->pilot == PST_PILOT_STATIC) {
+        policy->replicas = (uint32_t)policy->target;
+        policy->target = 0;
+    }
+    return true;
 }
 
 static void resolve_limits(struct pst_scenario_reader *r, const struct pst_draft_policy *draft,
@@ -82,7 +96,7 @@ static void resolve_policy(struct pst_scenario_reader *r, struct pst_draft_polic
     own->actuator = (enum pst_scenario_actuator)draft->actuator;
     if (pst_tree_get(draft->node, "warm") == NULL)
         own->warm = UINT32_MAX;
-    if (draft->target != NULL && !read_target(own->pilot, draft->target, &own->target))
+    if (draft->target != NULL && !take_target(own, draft->target))
         PST_SCENARIO_ERROR(r, target, "target: '%.80s' for pilot %s: %s", draft->target,
                            pst_scenario_pilot_name(own->pilot), target_form(own->pilot));
     if (pst_tree_get(draft->node, "replicas") != NULL && own->pilot != PST_PILOT_STATIC)
@@ -183,7 +197,7 @@ int pst_scenario_policy_read(const char *text, struct pst_scenario_policy *ret_p
         return PST_E_SYNTAX;
     policy.actuator = (enum pst_scenario_actuator)index;
     *ret_why = target_form(policy.pilot);
-    if (target != NULL && !read_target(policy.pilot, target, &policy.target))
+    if (target != NULL && !take_target(&policy, target))
         return PST_E_SYNTAX;
     *ret_policy = policy;
     return PST_OK;

@@ -89,10 +89,11 @@ uint64_t pst_scenario_target_scale(enum pst_scenario_pilot pilot)
     case PST_PILOT_KPA:
     case PST_PILOT_APA:
         return 1000;
+    case PST_PILOT_STATIC:
+        return 1;
     case PST_PILOT_AHEAD:
     case PST_PILOT_BACKLOG:
     case PST_PILOT_DEPTH:
-    case PST_PILOT_STATIC:
     case PST_PILOT_COUNT:
         break;
     }

@@ -238,7 +238,10 @@ const char *pst_measure_name(enum pst_measure measure);
 /* Is it said of a class, or of the whole? */
 bool pst_measure_is_of_class(enum pst_measure measure);
 
-/* How many units of `target` are one: PPM for a share, 1,000 for a number; 0: it takes no target. */
+/*
+ * How many units of `target` are one: PPM for a share, 1,000 for a number, 1 for replicas (STATIC); 0: it
+ * takes no target.
+ */
 uint64_t pst_scenario_target_scale(enum pst_scenario_pilot pilot);
 
 #endif

@@ -65,7 +65,14 @@ uint32_t pst_pilot_grid(enum pst_scenario_pilot pilot, const struct pst_scaler_p
                         uint64_t ret_targets[PST_PILOT_GRID_MAX])
 {
     const struct targets *targets = targets_of(pilot);
+    uint32_t count = 0;
 
+    if (pilot == PST_PILOT_STATIC) { /* any number that it may be */
+        for (uint32_t n = pool->min > 0 ? pool->min : 1;
+             n <= pool->max && count < PST_PILOT_GRID_MAX; n++)
+            ret_targets[count++] = n;
+        return count;
+    }
     if (targets == NULL)
         return 0;
     for (uint32_t i = 0; i < targets->count; i++)

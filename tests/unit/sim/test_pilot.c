@@ -267,7 +267,8 @@ static void targets_follow_the_slots(void **state)
     assert_true(pst_pilot_default(PST_PILOT_KPA, &pool) == 2800);
     assert_true(pst_pilot_default(PST_PILOT_APA, &pool) == 2000);
     assert_true(pst_pilot_default(PST_PILOT_AHEAD, &pool) == 0);
-    assert_true(pst_pilot_grid(PST_PILOT_STATIC, &pool, grid) == 0);
+    assert_true(pst_pilot_grid(PST_PILOT_AHEAD, &pool, grid) == 0);
+    assert_true(pst_pilot_grid(PST_PILOT_STATIC, &pool, grid) == 2 && grid[0] == 1 && grid[1] == 2);
     for (int pilot = PST_PILOT_HPA_OCCUPANCY; pilot < PST_PILOT_COUNT; pilot++) {
         uint32_t count = pst_pilot_grid((enum pst_scenario_pilot)pilot, &pool, grid);
         bool usual_is_in = false;
