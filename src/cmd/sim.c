@@ -47,7 +47,9 @@ int pst_cmd_sim(int argc, char **argv)
     const char *recording = NULL;
     const struct pst_option options[] = {
         {"compare", PST_OPTION_TEXT, &a.compare, "LIST",
-         "Only these policies, with commas; by name or by parts (default all of the file).", 0, 0},
+         "Only these policies, with commas; by name or by parts, NAME:grid at every target of its "
+         "grid (default all of the file).",
+         0, 0},
         {"seeds", PST_OPTION_NUMBER, &a.seeds, "N",
          "So many seeds; figures are their mean, with a 95 % interval (default 1).", 1,
          PST_STUDY_SEEDS_MAX},
