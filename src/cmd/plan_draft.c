@@ -12,8 +12,9 @@
 #define TICKETS         262144
 #define ARRIVALS_ENOUGH 20000.0 /* of the rarest class: 200 beyond its P99 */
 #define ARRIVALS_MAX    3e6
-#define MINUTES_LEAST   10
-#define BURSTS_SEEN     5 /* the first two of them before the cut: the scaler learns */
+#define SECONDS_LEAST   20
+#define SERVICES_ENOUGH 500 /* one after the other */
+#define BURSTS_SEEN     5   /* the first two of them before the cut: the scaler learns */
 #define BURSTS_CUT      2
 #define PROMPT_TOKENS   256.0 /* what a scenario takes unless it is told */
 #define OUTPUT_TOKENS   128.0
@@ -154,13 +155,13 @@ static bool read_all(struct draft *draft)
     return true;
 }
 
-/* Whole minutes, so that the rarest class has a P99 and the commonest does not take all day. */
-static uint64_t minutes_of(const struct draft *draft)
+/* So long that the rarest class has a P99, and the commonest does not take all day. */
+static uint64_t seconds_of(const struct draft *draft)
 {
     double all = 0, rarest = 1e300, longest = 0, seconds;
 
     if (draft->burst_every > 0)
-        return (BURSTS_SEEN * draft->burst_every + 60 * PST_S - 1) / (60 * PST_S);
+        return BURSTS_SEEN * draft->burst_every / PST_S;
     for (size_t i = 0; i < draft->options->classes.count; i++) {
         const struct class_ *c = &draft->classes[i];
 
@@ -169,9 +170,9 @@ static uint64_t minutes_of(const struct draft *draft)
         longest = c->service_s > longest ? c->service_s : longest;
     }
     seconds = ARRIVALS_ENOUGH / rarest;
+    seconds = seconds < SERVICES_ENOUGH * longest ? SERVICES_ENOUGH * longest : seconds;
     seconds = seconds > ARRIVALS_MAX / all ? ARRIVALS_MAX / all : seconds;
-    seconds = seconds < 500 * longest ? 500 * longest : seconds;
-    return MINUTES_LEAST + (uint64_t)(seconds / 60);
+    return SECONDS_LEAST + (uint64_t)seconds;
 }
 
 static void put_ms(struct pst_text *text, const char *name, pst_ns span)
@@ -182,15 +183,14 @@ static void put_ms(struct pst_text *text, const char *name, pst_ns span)
 static void put_head(const struct draft *draft, struct pst_text *text)
 {
     const struct pst_plan_options *o = draft->options;
-    const uint64_t minutes =
-        o->horizon > 0 ? (o->horizon + 60 * PST_S - 1) / (60 * PST_S) : minutes_of(draft);
+    const uint64_t seconds = o->horizon > 0 ? o->horizon / PST_S : seconds_of(draft);
     const uint64_t cut_s = draft->burst_every > 0 && o->horizon == 0
                                ? BURSTS_CUT * draft->burst_every / PST_S
-                               : minutes * 60 / 10;
+                               : seconds / 10;
 
     pst_text_print(text,
-                   "name: plan\nhorizon: %llum\ncut: %llus\nlimits: {tickets: %d}\nclasses:\n",
-                   (unsigned long long)minutes, (unsigned long long)cut_s, TICKETS);
+                   "name: plan\nhorizon: %llus\ncut: %llus\nlimits: {tickets: %d}\nclasses:\n",
+                   (unsigned long long)seconds, (unsigned long long)cut_s, TICKETS);
     for (size_t i = 0; i < o->classes.count; i++) {
         const struct class_ *c = &draft->classes[i];
 

@@ -131,7 +131,10 @@ static int search(struct sizing *s)
     uint32_t from = a->formula > 0 ? a->formula : s->scene.scenario.scaler.pools[0].max;
     int rc;
 
-    rc = pst_plan_search_queue(&s->scene, a->seed, from, MOST, &a->plain, &s->why);
+    if (a->load.upto[a->load.classes_count - 1].erlangs >
+        (double)MOST * s->scene.scenario.gate.pools[0].slots)
+        return PST_E_FULL;
+    rc = pst_plan_search_queue(&s->scene, &a->load, a->seed, from, MOST, &a->plain, &s->why);
     if (rc == PST_OK)
         from = a->plain;
     else if (rc != PST_E_INVALID)

@@ -167,7 +167,7 @@ static void put_replicas(const struct pst_plan_answer *a, struct pst_text *text)
 {
     const struct pst_scaler_pool *pool = &a->scene->scenario.scaler.pools[0];
 
-    pst_text_print(text, "\nreplicas: %u of %u slots", a->replicas, pool->slots);
+    pst_text_print(text, "\nreplicas: %u, with %u slots each", a->replicas, pool->slots);
     if (a->by_formula && a->formula == a->replicas)
         pst_text_put(text, ", by formula, and simulation through the gate agrees\n");
     else if (a->by_formula)

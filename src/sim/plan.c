@@ -11,6 +11,7 @@
 #define INDEX_MAX      4.0  /* Allen-Cunneen is not asked beyond: dispersion.h */
 #define RIPPLE_MAX     0.1  /* counts that vary less are no burst, however large they are */
 #define SERVICE_CV_MAX 3.0  /* two moments say little of a tail beyond */
+#define ROUNDING       1e-9 /* of sums of squares */
 #define SHORT_WINDOW_S 10.0
 
 static const uint32_t scales_s[PST_PLAN_SCALES] = {1, 10, 60, 600};
@@ -157,7 +158,8 @@ static void read_meter(struct meter *meter, pst_ns span, struct pst_plan_stream 
 
         stream.erlangs = meter->work / seconds;
         stream.service_s = mean;
-        stream.service_cv = mean > 0 && spread > 0 ? pst_sqrt(spread) / mean : 0;
+        if (mean > 0 && spread > ROUNDING * mean * mean)
+            stream.service_cv = pst_sqrt(spread) / mean;
         stream.prompt_tokens = meter->prompt / count;
     }
     for (int i = 0; i < PST_PLAN_SCALES; i++) {

@@ -100,9 +100,13 @@ typedef int (*pst_plan_try)(void *user, uint32_t replicas, bool *ret_passes);
 int pst_plan_search(pst_plan_try attempt, void *user, uint32_t from, uint32_t most,
                     uint32_t *ret_replicas);
 
-/* The same with the plain priority queue (queue.h) as the simulation: cheap, and a lower bound. */
-int pst_plan_search_queue(const struct pst_plan_scene *scene, uint64_t seed, uint32_t from,
-                          uint32_t most, uint32_t *ret_replicas, const char **ret_why);
+/*
+ * The same with the plain priority queue (queue.h) as the simulation: cheap, and a lower bound. Who has
+ * fewer slots than the load fails without a try: his queue would grow for ever.
+ */
+int pst_plan_search_queue(const struct pst_plan_scene *scene, const struct pst_plan_load *load,
+                          uint64_t seed, uint32_t from, uint32_t most, uint32_t *ret_replicas,
+                          const char **ret_why);
 
 /*
  * Is a warm pool worth its price? Offers are runs of one scaler on the same arrivals; the first has no
@@ -121,7 +125,7 @@ struct pst_plan_offer {
 enum pst_plan_worth {
     PST_PLAN_NOT_NEEDED, /* without one every class meets its target */
     PST_PLAN_WORTH_IT,
-    PST_PLAN_READY_IS_BETTER, /* one more ready replica does as well for no more */
+    PST_PLAN_READY_IS_BETTER, /* one more ready replica does as well for no more, or better */
     PST_PLAN_TOO_LITTLE,      /* an hour of it serves fewer in time than an hour of the pool does */
     PST_PLAN_WORTH_COUNT
 };

@@ -78,6 +78,7 @@ int pst_plan_search(pst_plan_try attempt, void *user, uint32_t from, uint32_t mo
 
 struct plain {
     const struct pst_plan_scene *scene;
+    double erlangs;
     uint64_t seed;
     struct pst_sim_report *report;
     const char *why;
@@ -86,24 +87,30 @@ struct plain {
 static int try_plain(void *user, uint32_t replicas, bool *ret_passes)
 {
     struct plain *plain = user;
+    const struct pst_scenario *scenario = &plain->scene->scenario;
     const struct pst_scenario_policy policy = {.gate = PST_SCENARIO_NONE,
                                                .pilot = PST_PILOT_STATIC,
                                                .replicas = replicas,
                                                .warm = UINT32_MAX};
-    int rc =
-        pst_queue_run(&plain->scene->scenario, &policy, plain->seed, plain->report, &plain->why);
+    int rc;
 
+    *ret_passes = false;
+    if ((double)replicas * scenario->gate.pools[0].slots < plain->erlangs)
+        return PST_OK;
+    rc = pst_queue_run(scenario, &policy, plain->seed, plain->report, &plain->why);
     if (rc == PST_OK)
-        *ret_passes = pst_plan_passes(plain->report, &plain->scene->scenario);
+        *ret_passes = pst_plan_passes(plain->report, scenario);
     return rc;
 }
 
-int pst_plan_search_queue(const struct pst_plan_scene *scene, uint64_t seed, uint32_t from,
-                          uint32_t most, uint32_t *ret_replicas, const char **ret_why)
+int pst_plan_search_queue(const struct pst_plan_scene *scene, const struct pst_plan_load *load,
+                          uint64_t seed, uint32_t from, uint32_t most, uint32_t *ret_replicas,
+                          const char **ret_why)
 {
     struct plain plain = {.scene = scene, .seed = seed, .why = ""};
     int rc;
 
+    plain.erlangs = load->upto[load->classes_count - 1].erlangs;
     plain.report = malloc(sizeof *plain.report);
     if (plain.report == NULL)
         return PST_E_NOMEM;

@@ -40,6 +40,14 @@ static bool buys_more(const struct pst_plan_offer *a, const struct pst_plan_offe
     return a->extra_in_target / a->extra_hours > b->extra_in_target / b->extra_hours;
 }
 
+/* Does an hour of it serve at least as many in time as an hour of the pool does? */
+static bool pays(const struct pst_plan_offer *offer, const struct pst_plan_offer *none)
+{
+    return offer->extra_in_target > 0 &&
+           (offer->extra_hours <= 0 ||
+            offer->extra_in_target * none->hours >= none->in_target * offer->extra_hours);
+}
+
 static bool does_as_well(const struct pst_plan_offer *ready, const struct pst_plan_offer *warm)
 {
     if (warm->meets)
@@ -64,18 +72,14 @@ static uint32_t best_of(const struct pst_plan_offer *offers, uint32_t count)
 enum pst_plan_worth pst_plan_judge(const struct pst_plan_offer *offers, uint32_t count,
                                    uint32_t *ret_best)
 {
-    const struct pst_plan_offer *none = &offers[0], *warm;
-    bool pays;
+    const struct pst_plan_offer *none = &offers[0], *ready = &offers[count - 1], *warm;
 
     PST_ASSERT(count >= 3);
     *ret_best = best_of(offers, count);
     warm = &offers[*ret_best];
-    pays = warm->extra_in_target > 0 &&
-           (warm->extra_hours <= 0 ||
-            warm->extra_in_target * none->hours >= none->in_target * warm->extra_hours);
     if (none->meets)
         return PST_PLAN_NOT_NEEDED;
-    if (!warm->meets && !pays)
-        return PST_PLAN_TOO_LITTLE;
-    return does_as_well(&offers[count - 1], warm) ? PST_PLAN_READY_IS_BETTER : PST_PLAN_WORTH_IT;
+    if ((ready->meets || pays(ready, none)) && does_as_well(ready, warm))
+        return PST_PLAN_READY_IS_BETTER;
+    return warm->meets || pays(warm, none) ? PST_PLAN_WORTH_IT : PST_PLAN_TOO_LITTLE;
 }
