@@ -79,10 +79,12 @@ static int run_sim(const struct crew *crew, struct pst_study_lane *lane, struct 
     const struct pst_scenario *scenario = crew->study->scenario;
     const pst_ns slice = scenario->horizon / SLICES + 1;
     struct pst_sim *sim = NULL;
+    pst_ns until = 0; /* not its own time, which stands where nothing happens */
     int rc = pst_sim_new(scenario, &run->policy->policy, run->seed, &sim, &run->why);
 
     while (rc == PST_OK) {
-        rc = pst_sim_run(sim, pst_sim_now(sim) + slice);
+        until += slice;
+        rc = pst_sim_run(sim, until);
         atomic_store(&lane->now, pst_sim_now(sim));
         atomic_store(&lane->arrivals, pst_sim_report(sim)->arrivals_total);
     }

@@ -38,6 +38,7 @@ struct pst_client {
     uint8_t state;      /* enum pst_client_state */
     uint8_t dispatched; /* its first dispatch is counted */
     uint8_t answered;   /* so is its first byte */
+    uint8_t streams;    /* its answer is under way, token by token */
 };
 
 struct pst_clients {

@@ -207,6 +207,20 @@ void pst_fleet_side_check(struct pst_sim *sim, uint16_t index, enum pst_probe pr
     }
 }
 
+void pst_fleet_side_progress(struct pst_sim *sim)
+{
+    for (uint16_t r = 0; r < sim->lives.max; r++) {
+        const struct pst_lives_replica *replica = &sim->lives.items[r];
+        struct pst_gate_event event = {.kind = PST_EVENT_PROGRESS};
+
+        if (replica->streams == 0 || pst_lives_hangs(replica, sim->now))
+            continue;
+        event.u.progress.replica = r;
+        event.u.progress.tokens = replica->streams;
+        pst_gate_side_event(sim, &event);
+    }
+}
+
 /* The gate has nothing on it any more, or its time is over: whoever drained it removes it. */
 void pst_fleet_side_drained(struct pst_sim *sim, const struct pst_gate_action *action)
 {

@@ -67,6 +67,8 @@ static void stop_running(struct pst_sim *sim, struct pst_client *client)
     pst_world_look(sim, stream_of(sim, client)->pool);
     pool_of(sim, client)->inflight -= places;
     sim->lives.items[client->replica].inflight -= places;
+    sim->lives.items[client->replica].streams -= client->streams;
+    client->streams = 0;
     enqueue(sim, client);
 }
 
@@ -213,12 +215,18 @@ static uint32_t prompt_bytes(const struct pst_client *client)
 
 static void offer(struct pst_sim *sim, const struct pst_client *client, struct pst_ticket_id id)
 {
+    const struct pst_stream *stream = stream_of(sim, client);
     struct pst_gate_event event = {.kind = PST_EVENT_OFFER};
 
     event.flags = client->tries > 1 ? PST_ARRIVE_RETRY : 0;
     event.u.offer.id = id;
     event.u.offer.body_bytes = prompt_bytes(client);
-    event.u.offer.pool = PST_POOL_NONE; /* the body names the model */
+    /* of several the body decides, by the model it names */
+    event.u.offer.pool = sim->gate_config.pools_count == 1 ? 0 : PST_POOL_NONE;
+    event.u.offer.class_ = sim->one_class ? 0 : client->class_;
+    event.u.offer.type = stream->type;
+    event.u.offer.flow = sim->one_class ? 0 : client->flow;
+    event.u.offer.weight = stream->weight;
     pst_gate_side_event(sim, &event);
 }
 
@@ -316,6 +324,8 @@ void pst_gate_side_first(struct pst_sim *sim, uint32_t ticket)
         client->answered = 1;
         pst_tally_answered(&sim->tally, client, sim->now);
     }
+    client->streams = 1;
+    sim->lives.items[client->replica].streams++;
     event.u.first.id = id_of(client, ticket);
     event.u.first.attempt = client->attempt;
     pst_gate_side_event(sim, &event);

@@ -52,6 +52,7 @@ struct pst_lives_replica {
     pst_ns hung_since, hung_until; /* until 0: it does not hang */
     pst_ns frozen;                 /* sum of the pauses that are over */
     uint32_t inflight;             /* sequences */
+    uint32_t streams;              /* answers that are under way on it, token by token */
     bool told;                     /* the gate knows it */
 };
 

@@ -65,6 +65,7 @@ static void look_for_the_end(struct pst_sim *sim)
 
 static void second(struct pst_sim *sim)
 {
+    pst_fleet_side_progress(sim);
     pst_scaler_side_second(sim);
     for (uint16_t p = 0; p < sim->gate_config.pools_count; p++)
         pst_actuator_reconcile(sim, p);

@@ -149,6 +149,8 @@ void pst_fleet_side_stop(struct pst_sim *sim, uint16_t replica);
 void pst_fleet_side_crash(struct pst_sim *sim, uint16_t replica);
 void pst_fleet_side_check(struct pst_sim *sim, uint16_t replica, enum pst_probe probe);
 void pst_fleet_side_drained(struct pst_sim *sim, const struct pst_gate_action *action);
+/* Those whose answers are under way say so, as a gateway does: once a second. */
+void pst_fleet_side_progress(struct pst_sim *sim);
 void pst_fleet_side_event(struct pst_sim *sim, const struct pst_event *event);
 
 /* scaler_side.c. Does nothing where there is no scaler. */

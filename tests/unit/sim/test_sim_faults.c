@@ -158,6 +158,33 @@ static void the_hung_for_ever_are_found_out(void **state)
     scene_close(&scene);
 }
 
+/* Streams that fall silent betray it after `stall`; those that go on for longer are no suspects. */
+static void silent_streams_are_found_out(void **state)
+{
+    struct pst_gate_replica_view view;
+    struct scene scene;
+
+    (void)state;
+    quiet(&scene);
+    scene.streams[0].per_s = 0.1;
+    scene.streams[0].service = scene_time("tokens:10ms:0ms:4s"); /* 200 s */
+    scene_fault(&scene, PST_FAULT_HANG, 1800 * PST_S, PST_NEVER, 1);
+    scene.scenario.gate.pools[0].probe_interval = 600 * PST_S; /* health alone would tell first */
+    scene.policy.replicas = 8;
+    scene_open(&scene, 1);
+    assert_int_equal(pst_sim_run(scene.sim, 1858 * PST_S), PST_OK);
+    for (uint16_t r = 0; r < 8; r++) {
+        assert_true(pst_gate_replica_view(scene.sim->gate, r, &view));
+        assert_int_equal(view.state, PST_REPLICA_READY);
+    }
+    assert_int_equal(pst_sim_run(scene.sim, 1861 * PST_S), PST_OK);
+    assert_true(pst_gate_replica_view(scene.sim->gate, 0, &view));
+    assert_int_equal(view.state, PST_REPLICA_SUSPECT);
+    scene_finish(&scene);
+    assert_true(scene.report->classes[0].outcomes[PST_OUTCOME_FAILED] <= 4);
+    scene_close(&scene);
+}
+
 /* Starts in the span never become ready; the ReplicaSet waits for them for ever. */
 static void stuck_starts_stay_stuck(void **state)
 {
@@ -311,6 +338,7 @@ int main(void)
         cmocka_unit_test(some_are_born_slow),
         cmocka_unit_test(the_hung_go_on_where_they_were),
         cmocka_unit_test(the_hung_for_ever_are_found_out),
+        cmocka_unit_test(silent_streams_are_found_out),
         cmocka_unit_test(stuck_starts_stay_stuck),
         cmocka_unit_test(the_scaler_gives_stuck_ones_up),
         cmocka_unit_test(failing_starts_crash_and_are_paid_for),
