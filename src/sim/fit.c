@@ -7,6 +7,7 @@
 #define SHAPE_MOST   20.0
 #define ALPHA_LEAST  1.05 /* of Pareto: below there is hardly a mean */
 #define STEPS        50   /* of bisection: to the last bit */
+#define ROUNDING     1e-9 /* of sums of logarithms: what varies less does not vary */
 #define NEWTON_STEPS 6
 #define CHANCE       0.6 /* of 1 / sqrt(n): such differences between distances are chance */
 
@@ -195,7 +196,7 @@ static void fit_lognormal(const struct sums *s, struct pst_fit *fit)
     const double v = s->ln_square;
     const double cv = pst_sqrt(pst_exp(v) - 1);
 
-    fit->exists = v > 0 && cv <= 100;
+    fit->exists = v > ROUNDING && cv <= 100;
     if (!fit->exists)
         return;
     fit->law.mean = pst_exp(s->ln_mean + v / 2);
@@ -208,7 +209,7 @@ static void fit_lognormal(const struct sums *s, struct pst_fit *fit)
 static void fit_pareto(const struct sums *s, double least, struct pst_fit *fit)
 {
     const double sum = s->n * (s->ln_mean - pst_ln(least));
-    const double alpha = sum > 0 ? (s->n - 2) / sum : 0;
+    const double alpha = sum > s->n * ROUNDING ? (s->n - 2) / sum : 0;
 
     fit->exists = alpha > ALPHA_LEAST;
     if (!fit->exists)
@@ -234,7 +235,7 @@ static void fit_gamma(const struct sums *s, struct pst_fit *fit)
     const double gap = pst_ln(s->mean) - s->ln_mean;
     double k;
 
-    fit->exists = gap > 1e-6;
+    fit->exists = gap > ROUNDING;
     if (!fit->exists)
         return;
     k = gamma_shape(gap);

@@ -2,6 +2,7 @@
 #include "sim/fit_log.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/dispersion.h"
 #include "core/num.h"
@@ -12,6 +13,7 @@
 #define RESOLVED    10.0   /* gaps of so many of its ticks are told apart */
 #define POISSON_LOW 0.75   /* an index of dispersion this near to one is chance */
 #define POISSON_TOP 1.35
+#define CV_MISSED   0.1
 #define EVEN        0.02 /* a service time that varies less is constant */
 
 struct gap {
@@ -123,6 +125,24 @@ static void take_counts(struct pst_fit_found *found)
         (struct pst_law){.kind = PST_LAW_GAMMA, .mean = 1, .shape = pst_sqrt(found->dispersion)};
 }
 
+/* Queues go by the coefficient of variation: a law that misses it is none, however near it lies. */
+static enum pst_law_kind choose_gaps(const struct pst_fit fits[PST_LAW_KIND_COUNT], uint32_t count)
+{
+    struct pst_fit candidates[PST_LAW_KIND_COUNT];
+    enum pst_law_kind kind = PST_LAW_EXP;
+
+    memcpy(candidates, fits, sizeof candidates);
+    if (fits[PST_LAW_WEIBULL].exists && fits[PST_LAW_GAMMA].exists) {
+        const double seen = fits[PST_LAW_GAMMA].law.shape;
+        const double said = pst_law_cv(&fits[PST_LAW_WEIBULL].law);
+
+        candidates[PST_LAW_WEIBULL].exists =
+            said < (1 + CV_MISSED) * seen && said > (1 - CV_MISSED) * seen;
+    }
+    (void)pst_fit_best(candidates, count, &kind);
+    return kind;
+}
+
 /* Each gap times the rate of its moment. */
 static void read_gaps(struct pst_fit_log *log, pst_ns origin, struct pst_fit_found *found)
 {
@@ -145,8 +165,7 @@ static void read_gaps(struct pst_fit_log *log, pst_ns origin, struct pst_fit_fou
     pst_fit_law(PST_LAW_EXP, values, count, &found->gaps[PST_LAW_EXP]);
     pst_fit_moments(values, count, &found->gaps[PST_LAW_GAMMA]);
     pst_fit_law(PST_LAW_WEIBULL, values, count, &found->gaps[PST_LAW_WEIBULL]);
-    if (!pst_fit_best(found->gaps, count, &found->gap_kind))
-        found->gap_kind = PST_LAW_EXP;
+    found->gap_kind = choose_gaps(found->gaps, count);
     if (found->per_s * RESOLVED * (double)CLOCK > PST_S)
         take_counts(found);
 }

@@ -10,7 +10,7 @@
  *             where there is more than a day; in runs: two at least, in at most 40 % of the time
  *   rate      24 pieces of an hour each, where the log spans more than a day; else 24 pieces of the
  *             span; one, where the pieces differ by no more than chance
- *   gaps      exp, gamma (by moments), weibull, on a sample; where gaps are below what the log's
+ *   gaps      exp, gamma (by moments), weibull unless it misses their CV, on a sample; where gaps are below what the log's
  *             clock can tell, from the index of dispersion of counts (dispersion.h): cv^2
  *   service   exp, lognormal, pareto, gamma, weibull, tokens, by likelihood on a sample
  *

@@ -75,6 +75,7 @@ struct counts {
     uint64_t window; /* the current one, from the cut */
     double running;
     double windows, sum, square;
+    double last, steps; /* the window before; sum of squared differences */
 };
 
 struct meter {
@@ -84,16 +85,36 @@ struct meter {
     struct counts scales[PST_PLAN_SCALES];
 };
 
+static void take_window(struct counts *counts, double count)
+{
+    counts->sum += count;
+    counts->square += count * count;
+    if (counts->windows > 0)
+        counts->steps += (count - counts->last) * (count - counts->last);
+    counts->windows++;
+    counts->last = count;
+}
+
 /* Windows before this one are over; those without arrivals count too. */
 static void close_windows(struct counts *counts, uint64_t window)
 {
     if (window <= counts->window)
         return;
-    counts->sum += counts->running;
-    counts->square += counts->running * counts->running;
-    counts->windows += (double)(window - counts->window);
+    take_window(counts, counts->running);
+    if (window > counts->window + 1) {
+        take_window(counts, 0);
+        counts->windows += (double)(window - counts->window - 2); /* all of them empty */
+    }
     counts->running = 0;
     counts->window = window;
+}
+
+/* The same from successive differences alone: a slow drift of the rate is not taken for variance. */
+static double short_index_of(const struct counts *counts)
+{
+    if (counts->windows < WINDOWS_MIN || counts->sum <= 0)
+        return 1;
+    return counts->steps / (counts->windows - 1) / 2 / (counts->sum / counts->windows);
 }
 
 /* Variance ÷ mean of the counts; 1 where there are too few. *ret_ripple: deviation ÷ mean. */
@@ -163,12 +184,13 @@ static void read_meter(struct meter *meter, pst_ns span, struct pst_plan_stream 
         stream.prompt_tokens = meter->prompt / count;
     }
     for (int i = 0; i < PST_PLAN_SCALES; i++) {
-        double ripple, index;
+        double ripple, index, short_index;
 
         close_windows(&meter->scales[i], span / (scales_s[i] * PST_S));
+        short_index = short_index_of(&meter->scales[i]);
         index = index_of(&meter->scales[i], &ripple);
-        if (scales_s[i] <= SHORT_WINDOW_S && (i == 0 || index > stream.dispersion))
-            stream.dispersion = index;
+        if (scales_s[i] <= SHORT_WINDOW_S && (i == 0 || short_index > stream.dispersion))
+            stream.dispersion = short_index;
         if ((i == 0 || index > stream.irregularity) && ripple > RIPPLE_MAX) {
             stream.irregularity = index;
             stream.window_s = scales_s[i];
@@ -192,10 +214,10 @@ static enum pst_plan_method method_of(const struct pst_plan_scene *scene,
         return PST_PLAN_ENGINE;
     if (takes_several(scene))
         return PST_PLAN_SEQUENCES;
-    if (stream->dispersion > INDEX_MAX && stream->irregularity > INDEX_MAX)
-        return PST_PLAN_BURSTS;
     if (stream->irregularity > INDEX_MAX)
-        return PST_PLAN_WAVES;
+        return stream->dispersion > INDEX_MAX || stream->window_s < scales_s[PST_PLAN_SCALES - 1]
+                   ? PST_PLAN_BURSTS
+                   : PST_PLAN_WAVES;
     if (stream->service_cv > 1e300)
         return PST_PLAN_HEAVY_TAIL;
     if (stream->service_cv > SERVICE_CV_MAX)

@@ -29,8 +29,8 @@
 /* What may be said of a class by formula, or why not. */
 enum pst_plan_method {
     PST_PLAN_FORMULA,
-    PST_PLAN_BURSTS,     /* arrivals come in bursts: dispersed over windows up to 10 s */
-    PST_PLAN_WAVES,      /* the rate goes up and down: dispersed over longer windows */
+    PST_PLAN_BURSTS, /* arrivals come in bursts: most dispersed over windows of a minute or less */
+    PST_PLAN_WAVES,  /* the rate goes up and down: most dispersed over ten minutes */
     PST_PLAN_HEAVY_TAIL, /* the variance of service is infinite */
     PST_PLAN_SPREAD,     /* service varies too much for a two-moment formula */
     PST_PLAN_SEQUENCES,  /* requests take several slots at once */
@@ -46,7 +46,7 @@ struct pst_plan_stream {
     double erlangs;      /* slots in use on average */
     double service_s;    /* mean slot-time; 0 without arrivals, and of a batching engine */
     double service_cv;   /* +infinity where a law says so */
-    double dispersion;   /* ca^2: index of counts over 1 or 10 s, the larger */
+    double dispersion;   /* ca^2: index of counts over 1 or 10 s, by their differences */
     double irregularity; /* the largest index of any window … */
     double window_s;     /* … and which that is */
     double prompt_tokens;
