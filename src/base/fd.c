@@ -1,11 +1,13 @@
 /* fd.c - see fd.h. */
 #include "base/fd.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 uint64_t pst_fd_limit_raise(void)
 {
@@ -20,6 +22,17 @@ uint64_t pst_fd_limit_raise(void)
             return most.rlim_cur;
     }
     return limit.rlim_cur;
+}
+
+void pst_fd_hold_standard(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY); /* writing there goes on being an error */
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
 }
 
 void pst_fd_ignore_sigpipe(void)

@@ -9,6 +9,12 @@
 /* Raises the soft limit on open files to the hard one; returns what holds now. */
 uint64_t pst_fd_limit_raise(void);
 
+/*
+ * Descriptors 0 to 2 that whoever started us left closed are taken, so that no file that is opened later
+ * is written to as standard output or standard error. Once per process, first of all.
+ */
+void pst_fd_hold_standard(void);
+
 /* A reader that went away is an error of write(), not a signal. Once per process. */
 void pst_fd_ignore_sigpipe(void);
 

@@ -39,6 +39,7 @@ static void print_help(FILE *out)
 
 int main(int argc, char **argv)
 {
+    pst_fd_hold_standard();
     pst_crash_install();
     pst_fd_ignore_sigpipe();
     if (argc < 2) {

@@ -2,6 +2,7 @@
 #include "cmd/sim.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,18 +27,19 @@ static uint32_t threads_of(const struct pst_sim_options *options)
     return cores > 0 ? (uint32_t)cores : 1;
 }
 
-static int write_html(const struct pst_study *study, const char *path)
+/* What was there goes only now that there is something new; a device has nothing to cut off. */
+static bool is_emptied(FILE *file)
+{
+    return ftruncate(fileno(file), 0) == 0 || errno == EINVAL;
+}
+
+static int write_html(const struct pst_study *study, const char *path, FILE *file)
 {
     struct pst_text text = {0};
-    FILE *file = fopen(path, "we");
     bool whole;
 
-    if (file == NULL) {
-        say(path, strerror(errno));
-        return PST_EXIT_FAILED;
-    }
     pst_study_html(study, &text);
-    whole = !text.broken && fwrite(text.at, 1, text.len, file) == text.len;
+    whole = !text.broken && is_emptied(file) && fwrite(text.at, 1, text.len, file) == text.len;
     if (fclose(file) != 0 || !whole) {
         say(path, text.broken ? "out of memory" : strerror(errno));
         whole = false;
@@ -46,10 +48,10 @@ static int write_html(const struct pst_study *study, const char *path)
     return whole ? PST_EXIT_OK : PST_EXIT_FAILED;
 }
 
-static int tell(const struct pst_study *study, const struct pst_sim_options *options)
+static int tell(const struct pst_study *study, const struct pst_sim_options *options, FILE *page)
 {
     struct pst_text text = {0};
-    int code = options->html != NULL ? write_html(study, options->html) : PST_EXIT_OK;
+    int code = page != NULL ? write_html(study, options->html, page) : PST_EXIT_OK;
     uint32_t judged;
 
     if (options->json)
@@ -62,8 +64,10 @@ static int tell(const struct pst_study *study, const struct pst_sim_options *opt
     } else {
         fwrite(text.at, 1, text.len, stdout);
     }
-    if (fflush(stdout) != 0 || ferror(stdout))
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        say("standard output", strerror(errno));
         code = PST_EXIT_FAILED;
+    }
     pst_text_done(&text);
     return pst_study_breaches(study, &judged) > 0 ? PST_EXIT_FAILED : code;
 }
@@ -83,9 +87,27 @@ static int say_failure(const struct pst_study *study, int rc)
     return PST_EXIT_FAILED;
 }
 
+/* The runs may take minutes, and are given up at once: that is said, and the signal has its way. */
+static void give_up(int number)
+{
+    static const char message[] = "\npenstock sim: interrupted; nothing was written\n";
+
+    (void)!write(STDERR_FILENO, message, sizeof message - 1);
+    raise(number);
+}
+
+static void catch_interrupt(void)
+{
+    struct sigaction action = {.sa_handler = give_up, .sa_flags = (int)SA_RESETHAND}, before;
+
+    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGINT, &action, NULL);
+}
+
 static int run_and_tell(struct pst_study *study, const struct pst_sim_options *options)
 {
     const char *why, *name;
+    FILE *page = NULL;
     size_t len;
     int rc;
 
@@ -93,8 +115,20 @@ static int run_and_tell(struct pst_study *study, const struct pst_sim_options *o
         fprintf(stderr, "penstock sim: --compare: '%.*s': %s\n", (int)len, name, why);
         return PST_EXIT_USAGE;
     }
+    if (options->html != NULL) {
+        page = fopen(options->html, "ae"); /* before the runs: what cannot be written is told now */
+        if (page == NULL) {
+            say(options->html, strerror(errno));
+            return PST_EXIT_FAILED;
+        }
+    }
+    catch_interrupt();
     rc = pst_study_run(study, threads_of(options), isatty(STDERR_FILENO) ? stderr : NULL);
-    return rc == PST_OK ? tell(study, options) : say_failure(study, rc);
+    if (rc == PST_OK)
+        return tell(study, options, page);
+    if (page != NULL)
+        fclose(page);
+    return say_failure(study, rc);
 }
 
 int pst_sim_cmd_study(const struct pst_sim_options *options)

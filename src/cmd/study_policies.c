@@ -29,6 +29,16 @@ static int add(struct pst_study *study, const struct pst_scenario_policy *policy
     return PST_OK;
 }
 
+/* It divides by a number, which has to come from somewhere. */
+static bool lacks_qps(const struct pst_scenario *scenario, const struct pst_scenario_policy *policy)
+{
+    bool lacks = false;
+
+    for (uint32_t p = 0; p < scenario->scaler.pools_count; p++)
+        lacks = lacks || scenario->scaler.pools[p].qps_milli == 0;
+    return lacks && policy->pilot == PST_PILOT_QPS && policy->target == 0;
+}
+
 static int add_by_parts(struct pst_study *study, const char *parts, size_t len,
                         const char **ret_why)
 {
@@ -42,6 +52,10 @@ static int add_by_parts(struct pst_study *study, const char *parts, size_t len,
     memcpy(text, parts, len);
     text[len] = '\0';
     rc = pst_scenario_policy_read(text, &policy, ret_why);
+    if (rc == PST_OK && lacks_qps(study->scenario, &policy)) {
+        *ret_why = "qps needs a target, as qps:8, or `scaler.qps` of every pool";
+        rc = PST_E_SYNTAX;
+    }
     return rc == PST_OK ? add(study, &policy, PST_STUDY_EXTERNAL, ret_why) : rc;
 }
 
@@ -55,18 +69,20 @@ static int add_named(struct pst_study *study, const char *name, size_t len, cons
     return add_by_parts(study, name, len, ret_why);
 }
 
-/* Aims it, and says so behind its name as a target is written: "70%", "3.5", "4". */
-static void aim(struct pst_scenario_policy *policy, const char *name, size_t len, uint64_t target)
+/* Aims it, and says so behind its name as a target is written: "70%", "3.5", "4". False: too long. */
+static bool aim(struct pst_scenario_policy *policy, const char *name, size_t len, uint64_t target)
 {
     const uint64_t scale = pst_scenario_target_scale(policy->pilot);
     const bool is_share = scale == PST_PPM;
+    const int written =
+        snprintf(policy->name, sizeof policy->name, "%.*s:%.4g%s", (int)len, name,
+                 (double)target / (is_share ? 1e4 : (double)scale), is_share ? "%" : "");
 
-    snprintf(policy->name, sizeof policy->name, "%.*s:%.4g%s", (int)len, name,
-             (double)target / (is_share ? 1e4 : (double)scale), is_share ? "%" : "");
     if (policy->pilot == PST_PILOT_STATIC)
         policy->replicas = (uint32_t)target;
     else
         policy->target = target;
+    return (size_t)written < sizeof policy->name;
 }
 
 /* A peer at every target that its best is looked for among. */
@@ -85,8 +101,9 @@ static int add_grid(struct pst_study *study, const char *name, size_t len, const
     *ret_why = "a rule without a target has no grid of them";
     rc = count > 0 ? PST_OK : PST_E_SYNTAX;
     for (uint32_t i = 0; i < count && rc == PST_OK; i++) {
-        aim(&policy, name, len, targets[i]);
-        rc = add(study, &policy, PST_STUDY_EXTERNAL, ret_why);
+        *ret_why = "with a target behind it the name is too long";
+        rc = aim(&policy, name, len, targets[i]) ? add(study, &policy, PST_STUDY_EXTERNAL, ret_why)
+                                                 : PST_E_SYNTAX;
     }
     return rc;
 }

@@ -23,8 +23,9 @@ struct crew {
     struct pst_study_lane *lanes;
     pthread_t *threads;
     uint32_t threads_count;
-    atomic_uint next;  /* run to take */
-    atomic_uint hired; /* lanes taken */
+    atomic_uint next;   /* run to take */
+    atomic_uint hired;  /* lanes taken */
+    atomic_bool failed; /* one of them: the others are not worth their time */
     pthread_mutex_t lock;
     pthread_cond_t finished; /* `running` became less */
     uint32_t running;
@@ -74,7 +75,7 @@ static int run_queue(const struct crew *crew, struct pst_study_run *run)
     return rc;
 }
 
-static int run_sim(const struct crew *crew, struct pst_study_lane *lane, struct pst_study_run *run)
+static int run_sim(struct crew *crew, struct pst_study_lane *lane, struct pst_study_run *run)
 {
     const struct pst_scenario *scenario = crew->study->scenario;
     const pst_ns slice = scenario->horizon / SLICES + 1;
@@ -82,7 +83,7 @@ static int run_sim(const struct crew *crew, struct pst_study_lane *lane, struct 
     pst_ns until = 0; /* not its own time, which stands where nothing happens */
     int rc = pst_sim_new(scenario, &run->policy->policy, run->seed, &sim, &run->why);
 
-    while (rc == PST_OK) {
+    while (rc == PST_OK && !atomic_load(&crew->failed)) {
         until += slice;
         rc = pst_sim_run(sim, until);
         atomic_store(&lane->now, pst_sim_now(sim));
@@ -103,7 +104,8 @@ static void *work(void *user)
     struct pst_study_lane *lane = &crew->lanes[atomic_fetch_add(&crew->hired, 1)];
     uint32_t i;
 
-    while ((i = atomic_fetch_add(&crew->next, 1)) < study->runs_count) {
+    while (!atomic_load(&crew->failed) &&
+           (i = atomic_fetch_add(&crew->next, 1)) < study->runs_count) {
         struct pst_study_run *run = &study->runs[i];
         const pst_ns begin = pst_clock_now();
 
@@ -114,6 +116,8 @@ static void *work(void *user)
         run->rc = run->policy->policy.gate == PST_SCENARIO_NONE ? run_queue(crew, run)
                                                                 : run_sim(crew, lane, run);
         run->elapsed = pst_clock_now() - begin;
+        if (run->rc != PST_OK)
+            atomic_store(&crew->failed, true);
         atomic_store(&lane->run, PST_STUDY_LANE_IDLE);
         atomic_fetch_add(&lane->done, 1);
     }

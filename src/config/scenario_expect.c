@@ -143,8 +143,12 @@ static bool read_subject(struct line *l)
     }
     for (uint32_t i = 0; i < l->r->draft->base.config.gate.classes_count; i++) {
         const char *name = l->r->draft->base.config.class_names[i];
-        if (name != NULL && strcmp(name, word) == 0 && l->at < l->count)
+        if (name == NULL || strcmp(name, word) != 0)
+            continue;
+        if (l->at < l->count)
             return complain_measure(l, next_word(l));
+        PST_SCENARIO_ERROR(l->r, l->node, "expect: a metric is missing behind '%.80s'", word);
+        return false;
     }
     return complain_measure(l, word);
 }

@@ -5,7 +5,8 @@
 #include "config/scenario_draft.h"
 
 /* Clients of one trace are tenants of their own beside those of other streams. */
-#define FLOWS_EACH (UINT32_C(1) << 20)
+#define FLOWS_EACH  (UINT32_C(1) << 20)
+#define HORIZON_MAX (366 * DAY)
 
 static bool is_recorded(const struct pst_draft_stream *stream)
 {
@@ -169,7 +170,8 @@ void pst_scenario_resolve_streams(struct pst_scenario_reader *r)
     const size_t count = r->draft->streams.count;
     struct pst_stream *streams = pst_arena_take(r->arena, count * sizeof *streams);
     bool recorded = false;
-    pst_ns end = 0;
+    size_t longest = 0;
+    pst_ns end;
 
     if (streams == NULL)
         return;
@@ -177,12 +179,18 @@ void pst_scenario_resolve_streams(struct pst_scenario_reader *r)
         drafts[i].own.flow = flow_of(drafts, i);
         resolve_stream(r, &drafts[i]);
         streams[i] = drafts[i].own;
-        if (drafts[i].trace_end > end)
-            end = drafts[i].trace_end;
+        if (drafts[i].trace_end > drafts[longest].trace_end)
+            longest = i;
         recorded = recorded || streams[i].rows_count > 0;
     }
     r->scenario->streams = streams;
     r->scenario->streams_count = (uint32_t)count;
-    if (r->scenario->horizon == 0 && recorded) /* the last request is still one of them */
+    if (r->scenario->horizon != 0 || !recorded)
+        return;
+    end = drafts[longest].trace_end;
+    if (end < HORIZON_MAX) /* the last request is still one of them */
         r->scenario->horizon = (end / PST_S + 1) * PST_S;
+    else
+        PST_SCENARIO_ERROR(r, pst_tree_at(drafts[longest].node, "trace"),
+                           "trace: ends after more than 366 days; give the scenario a `horizon`");
 }

@@ -7,10 +7,13 @@
 #include "codec/decimal.h"
 #include "codec/trace.h"
 #include "config/scenario_draft.h"
+#include "core/num.h"
 #include "core/prng.h"
 
 #define FILE_BYTES_MAX ((size_t)256 << 20)
 #define TABLE_STEPS    10000u /* of a quantile table, so that 0.9999 is one of them */
+#define LINES_MAX      10000000u
+#define RATE_MAX       1e6 /* per second, as of `rate` */
 #define MICRO          1e6
 
 /* A file that is read line by line; what is wrong with it is told at `node`. */
@@ -90,13 +93,18 @@ static void fault(const struct table *t, const char *why)
     PST_SCENARIO_ERROR(t->r, t->node, "%.200s: line %u: %s", t->file, t->number, why);
 }
 
-static size_t count_lines(const struct table *t)
+/* False: more than there is room for, and told. */
+static bool count_lines(const struct table *t, size_t *ret_count)
 {
     size_t count = 1;
 
     for (const char *at = t->at; (at = memchr(at, '\n', (size_t)(t->end - at))) != NULL; at++)
         count++;
-    return count;
+    if (count > LINES_MAX)
+        PST_SCENARIO_ERROR(t->r, t->node, "%.200s: %zu lines; at most %u are allowed", t->file,
+                           count, LINES_MAX);
+    *ret_count = count;
+    return count <= LINES_MAX;
 }
 
 static bool read_header(struct table *t, struct pst_trace_format *ret_format)
@@ -158,7 +166,7 @@ static bool read_rows(struct table *t, const struct pst_trace_format *format,
         *row = (struct pst_arrival_row){.prompt_tokens = read.prompt_tokens,
                                         .output_tokens = read.output_tokens,
                                         .client = read.client};
-        row->at = (pst_ns)((double)read.arrival / stream->speed);
+        row->at = pst_to_u64((double)read.arrival / stream->speed);
         stream->trace_end = row->at;
         if (!class_of(t, stream, read.class_, &row->class_))
             return false;
@@ -175,16 +183,20 @@ void pst_scenario_load_trace(struct pst_scenario_reader *r, struct pst_draft_str
     struct pst_arrival_row *rows;
     struct table t;
     uint64_t count;
+    size_t lines;
 
     if (!open_table(&t, r, pst_tree_at(stream->node, "trace"), stream->trace))
         return;
     if (!read_header(&t, &format))
         goto done;
-    rows = pst_arena_take(r->arena, count_lines(&t) * sizeof *rows);
+    if (!count_lines(&t, &lines))
+        goto done;
+    rows = pst_arena_take(r->arena, lines * sizeof *rows);
     if (rows == NULL || !read_rows(&t, &format, stream, rows, &count))
         goto done;
     if (count == 0)
-        fault(&t, "no request is in it");
+        fault(&t, stream->thin_ppm == PST_PPM ? "no request is in it"
+                                              : "no request is in it, or `thin` keeps none");
     stream->own.rows = rows;
     stream->own.rows_count = count;
 done:
@@ -221,8 +233,12 @@ static bool read_rates(struct table *t, const struct pst_trace_format *format, d
             fault(t, "its time is not after that of the line above");
             return false;
         }
-        pieces[count++] =
+        pieces[count] =
             (struct pst_rate_piece){row.arrival, (double)row.rate_micro / MICRO * scale};
+        if (pieces[count++].per_s > RATE_MAX) {
+            fault(t, "more than a million requests per second");
+            return false;
+        }
     }
     *ret_count = count;
     return true;
@@ -235,6 +251,7 @@ void pst_scenario_load_rates(struct pst_scenario_reader *r, struct pst_draft_str
     struct pst_rate_piece *pieces;
     struct table t;
     uint32_t count;
+    size_t lines;
 
     if (!open_table(&t, r, pst_tree_at(rate, "file"), stream->rates))
         return;
@@ -244,7 +261,9 @@ void pst_scenario_load_rates(struct pst_scenario_reader *r, struct pst_draft_str
         fault(&t, "there is no column rate_per_s");
         goto done;
     }
-    pieces = pst_arena_take(r->arena, count_lines(&t) * sizeof *pieces);
+    if (!count_lines(&t, &lines))
+        goto done;
+    pieces = pst_arena_take(r->arena, lines * sizeof *pieces);
     if (pieces == NULL || !read_rates(&t, &format, stream->rates_scale, pieces, &count))
         goto done;
     if (count == 0)

@@ -274,9 +274,18 @@ static const struct pst_tree_node *read_stream(struct loader *l)
     return NULL;
 }
 
+/* libyaml counts a byte order mark as a column, and takes the first key for an indented one. */
+static size_t mark_of(const char *text, size_t len)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+
+    return len >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
+}
+
 int pst_tree_read(const char *text, size_t len, struct pst_arena *arena,
                   struct pst_problems *problems, const struct pst_tree_node **ret_root)
 {
+    const size_t mark = mark_of(text, len);
     struct loader l = {.arena = arena, .problems = problems};
     const struct pst_tree_node *root;
 
@@ -287,7 +296,7 @@ int pst_tree_read(const char *text, size_t len, struct pst_arena *arena,
     if (!yaml_parser_initialize(&l.parser))
         return PST_E_NOMEM;
     yaml_parser_set_encoding(&l.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&l.parser, (const unsigned char *)text, len);
+    yaml_parser_set_input_string(&l.parser, (const unsigned char *)text + mark, len - mark);
     root = read_stream(&l);
     yaml_parser_delete(&l.parser);
 

@@ -1,6 +1,7 @@
 /* recording.c - see recording.h. */
 #include "drive/recording.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static int read_header(FILE *file, const char **ret_why)
     *ret_why = "not a recording";
     if (fread(magic, 1, sizeof magic, file) < sizeof magic ||
         memcmp(magic, PST_RECORDER_MAGIC, sizeof magic) != 0)
-        return PST_E_SYNTAX;
+        return ferror(file) ? PST_E_SYSTEM : PST_E_SYNTAX; /* a folder can be opened, not read */
     *ret_why = "recorded by a version with other events or actions";
     if (fread(&digest, 1, sizeof digest, file) < sizeof digest || digest != pst_layout_digest())
         return PST_E_SYNTAX;
@@ -48,11 +49,14 @@ int pst_recording_open(const char *path, struct pst_recording **ret_recording, c
 
 void pst_recording_close(struct pst_recording *recording)
 {
+    const int error = errno; /* why it is closed, maybe */
+
     if (recording == NULL)
         return;
     if (recording->file != NULL)
         (void)fclose(recording->file);
     free(recording);
+    errno = error;
 }
 
 enum pst_recording_next pst_recording_next(struct pst_recording *recording,

@@ -3,6 +3,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 from html.parser import HTMLParser
 
@@ -145,6 +146,39 @@ def test_a_policy_that_is_none(scenario, names):
     assert f"'{names.split(',')[-1]}': " in done.stderr
 
 
+def test_a_grid_tries_a_peer_at_each_target(scenario):
+    done = sim(scenario(), "--compare", "fifo+kpa:grid,theirs:grid,ours", "--json")
+    assert done.returncode == 0, done.stderr
+    names = [run["policy"] for run in json.loads(done.stdout)["runs"]]
+    assert len(names) == len(set(names)) and names[-1] == "ours"
+    kpa = [name for name in names if re.fullmatch(r"fifo\+kpa:[0-9.]+", name)]
+    theirs = [name for name in names if re.fullmatch(r"theirs:[0-9.]+%", name)]
+    assert len(kpa) > 2 and len(theirs) > 2 and len(names) == len(kpa) + len(theirs) + 1
+    assert sim(scenario(), "--compare", kpa[0]).returncode == 0, "a row of it can be asked for by its name"
+
+
+@pytest.mark.parametrize("names, why", [("ours:grid", "no grid"), (":grid", "GATE+PILOT"), ("l" * 47 + ":grid", "too long"),
+                                        ("adaptive+qps", "needs a target"), (",,", "GATE+PILOT")])
+def test_what_has_no_grid_and_no_target(scenario, names, why):
+    text = SCENARIO.replace("policies:\n", "policies:\n  " + "l" * 47 + ": {gate: fifo, pilot: kpa}\n")
+    done = sim(scenario(text), "--compare", names)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+
+
+@pytest.mark.parametrize("horizon", ["1s", "1500ms", "10s"])
+def test_short_ones_end(scenario, horizon):
+    done = sim(scenario(SCENARIO[:SCENARIO.index("expect:")].replace("horizon: 20m\ncut: 2m", f"horizon: {horizon}")))
+    assert done.returncode == 0, done.stderr
+
+
+def test_one_that_cannot_run_stops_the_others(scenario):
+    policies = "policies:\n  plain: {gate: none, pilot: kpa}\n"
+    done = sim(scenario(SCENARIO.replace("policies:\n", policies).replace("20m", "1000h")), "--jobs", 2)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "plain: " in done.stderr
+
+
 def test_a_file_without_policies_has_the_configurations_own(scenario):
     text = SCENARIO[:SCENARIO.index("policies:")]
     run, = json.loads(sim(scenario(text), "--json").stdout)["runs"]
@@ -241,9 +275,47 @@ def test_no_file(tmp_path):
 
 
 def test_a_page_that_cannot_be_written(scenario, tmp_path):
-    done = sim(scenario(), "--html", tmp_path / "no" / "such.html")
+    endless = scenario(SCENARIO.replace("20m", "8000h"))
+    for path in (tmp_path / "no" / "such.html", tmp_path):
+        done = sim(endless, "--html", path)
+        assert done.returncode == 1
+        assert f"{path}: " in done.stderr
+    done = sim(scenario(), "--html", "/dev/full")
     assert done.returncode == 1
-    assert "such.html" in done.stderr
+    assert "/dev/full: No space left" in done.stderr
+
+
+def test_a_page_is_replaced_whole(scenario, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("x" * (1 << 22))
+    assert sim(scenario(), "--html", page).returncode == 0
+    assert page.read_text().startswith("<!") and "xxxx" not in page.read_text()
+
+
+def test_a_closed_stdout_is_an_error_and_nobodys_file(scenario, tmp_path):
+    page = tmp_path / "page.html"
+    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", BINARY, "sim", scenario(), "--html", page], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "standard output: Bad file descriptor" in done.stderr
+    assert page.read_text().startswith("<!"), "the text went elsewhere"
+
+
+def test_an_interrupt_ends_it_at_once(scenario):
+    with subprocess.Popen([BINARY, "sim", scenario(SCENARIO.replace("20m", "8000h"))], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        while "SigCgt:\t0000000000000000" in (status := open(f"/proc/{running.pid}/status").read()) or \
+                int(re.search(r"SigCgt:\t(\w+)", status)[1], 16) & 1 << signal.SIGINT - 1 == 0:
+            assert running.poll() is None
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate()
+    assert running.returncode == -signal.SIGINT
+    assert (out, "interrupted" in err) == ("", True)
+
+
+def test_little_memory_is_said(scenario):
+    limited = ["sh", "-c", 'ulimit -v 24000; exec "$@"', "sh"]
+    done = subprocess.run([*limited, BINARY, "sim", scenario(), "--jobs", "1"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "memory" in done.stderr
 
 
 def test_progress_is_for_terminals(scenario):

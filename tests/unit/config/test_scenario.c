@@ -342,6 +342,7 @@ static const struct row rows[] = {
     {"slots are required", "horizon: 1h\npools: [{name: a}]\narrivals: {}\n", E, 2, 9, "`slots` is missing"},
     {"streams are", "horizon: 1h\npools: [{name: a, slots: 1}]\narrivals: {}\n", E, 3, 11, "arrivals: 0 entries"},
     {"a horizon is needed without a trace", "pools: [{name: a, slots: 1}]\narrivals: {a: {rate: 1/s, service: 1s, class: low}}\n", E, 1, 1, "`horizon` is missing"},
+    {"a byte order mark is no part of a key", "\xef\xbb\xbf" BASE "nmae: x\n", E, 5, 1, "did you mean `name`?"},
     {"cut before horizon", BASE "cut: 1h\n", E, 5, 6, "cut: must be before the horizon"},
 
     /* streams */
@@ -398,6 +399,7 @@ static const struct row rows[] = {
     /* expectations: at their line */
     {"an unknown policy", BASE "policies: {ahead: {}}\nexpect:\n  aheda: [refused == 0]\n", E, 7, 3, "no policy 'aheda'; did you mean `ahead`?"},
     {"an unknown metric", BASE "policies: {a: {}}\nexpect:\n  a:\n    - wait_p9 <= 1s\n", E, 8, 7, "'wait_p9' is no class and no metric; did you mean `wait_p95`?"},
+    {"a class alone", BASE "policies: {a: {}}\nexpect:\n  a:\n    - high\n", E, 8, 7, "a metric is missing behind 'high'"},
     {"of a class", BASE "policies: {a: {}}\nexpect:\n  a:\n    - high wait_p9 <= 1s\n", E, 8, 7, "'wait_p9' is no metric; did you mean"},
     {"an unknown class", BASE "policies: {a: {}}\nexpect:\n  a:\n    - hgih wait_p99 <= 1s\n", E, 8, 7, "no class 'hgih'; did you mean `high`?"},
     {"of the whole", BASE "policies: {a: {}}\nexpect:\n  a:\n    - high replica_hours <= 1\n", E, 8, 7, "is of the whole, not of a class"},

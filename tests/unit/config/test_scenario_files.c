@@ -66,6 +66,7 @@ static int make_files(void **state)
     write_file("back.csv", "arrival_ms\n5\n4\n");
     write_file("class.csv", "arrival_ms,class\n5,urgent\n");
     write_file("norates.csv", "t_s\n0\n");
+    write_file("flood.csv", "t_s,rate_per_s\n0,1\n60,1000001\n");
     write_file("still.csv", "t_s,rate_per_s\n0,1\n0,1\n");
     write_file("falling.csv", "quantile,tokens\n0.1,9\n0.2,8\n");
     write_file("beyond.csv", "quantile,tokens\n1.1,9\n");
@@ -76,9 +77,9 @@ static int make_files(void **state)
 static int remove_files(void **state)
 {
     static const char *const names[] = {
-        "day.csv",     "day.csv.gz", "rates.csv",   "lengths.csv", "empty.csv",
-        "none.csv",    "names.csv",  "letters.csv", "back.csv",    "class.csv",
-        "norates.csv", "still.csv",  "falling.csv", "beyond.csv",  "cut.csv.gz",
+        "day.csv",     "day.csv.gz",  "rates.csv",  "lengths.csv", "empty.csv",   "none.csv",
+        "names.csv",   "letters.csv", "back.csv",   "class.csv",   "norates.csv", "still.csv",
+        "falling.csv", "beyond.csv",  "cut.csv.gz", "flood.csv",
     };
     char path[128];
 
@@ -235,6 +236,10 @@ static const struct {
     {"trace: back.csv", 23, "back.csv: line 3: it comes before the line above"},
     {"trace: class.csv", 23, "class.csv: line 2: its class is none of the scenario's"},
     {"trace: cut.csv.gz", 23, "cut.csv.gz: a damaged or cut-off gzip file"},
+    {"trace: {file: day.csv, thin: 0.0001%}", 23, "day.csv: line 5: no request is in it, or `thin` keeps none"},
+    {"trace: {file: day.csv, speed: 0.0000001}", 23, "trace: ends after more than 366 days"},
+    {"trace: {file: day.csv, speed: 0.000000001}", 23, "trace: ends after more than 366 days"},
+    {"class: low, rate: {file: flood.csv}", 41, "flood.csv: line 3: more than a million requests per second"},
     {"trace: missing.csv", 23, "missing.csv: No such file"},
     {"trace: .", 23, "/.: Is a directory"},
     {"class: low, rate: {file: norates.csv}", 41, "norates.csv: line 1: there is no column rate_per_s"},
