@@ -112,7 +112,8 @@ void pst_plan_json(const struct pst_plan_answer *a, struct pst_text *text)
     put_number(text, "formula_replicas", a->formula > 0, a->formula);
     put_number(text, "plain_queue_replicas", a->plain > 0, a->plain);
     put_number(text, "calm_replicas", true, a->calm);
-    put_number(text, "target_utilisation", true, pst_plan_utilisation(a));
+    put_number(text, "target_utilisation", a->load.methods[0] != PST_PLAN_ENGINE,
+               pst_plan_utilisation(a));
     pst_text_put(text, ",\"runs\":[");
     put_run(a, a->at, a->replicas, text);
     if (a->below != NULL) {

@@ -180,10 +180,12 @@ static void put_replicas(const struct pst_plan_answer *a, struct pst_text *text)
     if (a->plain > 0 && a->plain != a->replicas)
         pst_text_print(text, "  a plain priority queue would need %u\n", a->plain);
     pst_text_print(text, "  one more bears the loss of one\n");
-    pst_text_print(text,
-                   "target utilisation: %.0f %% of the slots in use on average, when all %u are "
-                   "there\n",
-                   100 * pst_plan_utilisation(a), a->replicas);
+    if (a->load.methods[0] != PST_PLAN_ENGINE)
+        pst_text_print(
+            text,
+            "target utilisation: %.0f %% of the slots in use on average, when all %u are "
+            "there\n",
+            100 * pst_plan_utilisation(a), a->replicas);
 }
 
 /* ---- queues ---- */
