@@ -1,6 +1,7 @@
 /* demand_terms.c - see demand.h: the questions, answered from the outlook. */
 #include "core/demand_internal.h"
 #include "core/num.h"
+#include "core/reserve.h"
 #include "core/staff.h"
 
 #define LATE_FOR_S 30   /* before a late class asks for more */
@@ -98,6 +99,32 @@ static double service_variation(const struct pst_demand *d)
     return variation < 0 ? 0 : variation;
 }
 
+/* What the gate of a pool of so many slots keeps free of the class: r_c of reserve.h. */
+static uint32_t reserved_in(const struct pst_demand *d, uint32_t c, uint32_t slots)
+{
+    pst_ns service = pst_to_u64(pst_demand_service_s(d) * PST_S);
+    double above = 0;
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < c && d->pool.reserves != 0 && service > 0; i++) {
+        above += staffed_rate(d, i);
+        raise_to(&most, pst_reserve_slots(slots, pst_to_u64(above * PST_PPM), service,
+                                          d->config[i].target / 2, PST_RESERVE_ONE_IN));
+    }
+    return most;
+}
+
+/* The class has its slots beside what is kept free of it. Replica by replica: r_c falls as the pool grows. */
+static uint32_t with_reserve(const struct pst_demand *d, uint32_t c, uint32_t staffed,
+                             uint32_t most)
+{
+    uint32_t slots = staffed;
+
+    while (slots < most && slots - reserved_in(d, c, slots) < staffed)
+        slots = (slots / d->pool.slots + 1) * d->pool.slots;
+    return slots < most ? slots : most;
+}
+
 void pst_demand_staff(struct pst_demand *d)
 {
     struct pst_staff_load load = {.service_s = pst_demand_service_s(d)};
@@ -116,6 +143,7 @@ void pst_demand_staff(struct pst_demand *d)
         else
             class_->staffed = pst_staff_servers(&load, seconds_of(pst_demand_aim(d, c)),
                                                 PST_DEMAND_LATE_SHARE, most);
+        class_->staffed = with_reserve(d, c, class_->staffed, most);
     }
 }
 

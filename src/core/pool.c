@@ -4,8 +4,7 @@
 #include "core/num.h"
 #include "core/reserve.h"
 
-#define ONE_IN       100.0 /* 1 / eps: a request in a hundred may wait longer than its patience */
-#define ONE_IN_SHORT 20.0  /* the short prompts' aim is a P95 … */
+#define ONE_IN_SHORT 20.0          /* the short prompts' aim is a P95 … */
 #define SHORT_AIM    (10 * PST_MS) /* … and half of it is the patience */
 
 pst_ns pst_pool_queued_work(const struct pst_pool *pool, uint8_t class_)
@@ -35,7 +34,7 @@ static void reserve_for_above(struct pst_pool *pool, uint32_t slots)
         if (used_ppm > 0)
             r = (uint32_t)pst_max_u64(
                 r, pst_reserve_slots(slots, used_ppm, pst_to_u64((double)used_ppm / arrivals),
-                                     pool->classes[c - 1].target / 2, ONE_IN));
+                                     pool->classes[c - 1].target / 2, PST_RESERVE_ONE_IN));
         pool->reserved[c] = r;
         used_ppm += pool->load.used[c].mean_ppm;
         arrivals +=

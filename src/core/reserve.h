@@ -19,6 +19,9 @@
 
 #include "pst.h"
 
+#define PST_RESERVE_ONE_IN                                                                         \
+    100.0 /* 1 / eps: a request in a hundred may wait longer than its patience */
+
 /* The formula for one class, before the maximum with r_(c-1). used_ppm: a, in ppm of a slot. */
 uint32_t pst_reserve_slots(uint32_t slots, uint64_t used_ppm, pst_ns service, pst_ns patience,
                            double one_in);

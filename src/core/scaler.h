@@ -47,6 +47,7 @@ struct pst_scaler_pool {
     uint32_t slots;    /* of one replica, > 0 */
     uint8_t rule;      /* enum pst_scaler_rule */
     uint8_t actuate;   /* 0: DECISION only, somebody else acts */
+    uint8_t reserves;  /* its gate keeps slots free for higher classes (reserve.h) */
     pst_ns out_above, in_below, in_after;
     pst_ns start_time;        /* taken for a cold start until one was measured */
     pst_ns warm_time;         /* … and for a promotion */

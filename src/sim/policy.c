@@ -115,6 +115,8 @@ static bool configure_scaler(struct pst_sim *sim)
         if (policy->max_wait[c] > 0)
             scaler->classes[c].max_wait = policy->max_wait[c];
     }
+    for (uint32_t p = 0; p < scaler->pools_count; p++)
+        scaler->pools[p].reserves = policy->gate == PST_SCENARIO_ADAPTIVE;
     for (uint32_t p = 0; own && p < scaler->pools_count; p++)
         configure_rule(&scaler->pools[p], policy, rule);
     return own;
