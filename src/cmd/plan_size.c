@@ -14,6 +14,7 @@
 #include "cmd/study.h"
 
 #define MOST      PST_REPLICAS_MAX
+#define CLEAR     "\033[K"
 #define FROM_TEXT "the scenario of the options"
 
 /* One pool's sizing: runs of the gate, by replicas. */
@@ -24,6 +25,16 @@ struct sizing {
     const char *path;
     const char *why; /* of PST_E_INVALID */
 };
+
+/* What goes on before the runs draw their own progress; nothing of it stays. */
+static void note(const char *what)
+{
+    if (isatty(STDERR_FILENO) && *what != '\0')
+        fprintf(stderr, "\r" CLEAR "%s …", what);
+    else if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r" CLEAR);
+    fflush(stderr);
+}
 
 /* ---- simulations ---- */
 
@@ -134,7 +145,9 @@ static int search(struct sizing *s)
     if (a->load.upto[a->load.classes_count - 1].erlangs >
         (double)MOST * s->scene.scenario.gate.pools[0].slots)
         return PST_E_FULL;
+    note("trying a plain queue");
     rc = pst_plan_search_queue(&s->scene, &a->load, a->seed, from, MOST, &a->plain, &s->why);
+    note("");
     if (rc == PST_OK)
         from = a->plain;
     else if (rc != PST_E_INVALID)
@@ -224,8 +237,11 @@ static void set_bounds(struct sizing *s)
 static int size_pool(struct sizing *s, bool own_bounds)
 {
     struct pst_plan_answer *a = &s->answer;
-    int rc = pst_plan_measure(&s->scene, a->seed, &a->load);
+    int rc;
 
+    note("measuring the arrivals");
+    rc = pst_plan_measure(&s->scene, a->seed, &a->load);
+    note("");
     if (rc != PST_OK) {
         s->why = "recorded requests are out of order, or the measured span is empty";
         return rc;
