@@ -69,6 +69,31 @@
       data.classes.map((c) => `${c.name} ${span(c.target_s)}`).join(", ") + ".";
   }
 
+  /* One row for each policy: who served whom in time, and for how much. */
+  function showShort() {
+    const all = data.policies;
+    if (all.length < 2) return;
+    const lost = (policy) => Object.values(policy.classes).reduce((sum, of) => sum + of.refused.mean + of.expired.mean + of.failed.mean, 0);
+    const columns = [
+      ["replica-hours", (policy) => policy.replica_hours.mean, plain, Math.min],
+      ["cost", (policy) => policy.cost.mean, plain, Math.min],
+      ["not served", lost, count, Math.min],
+      ...data.classes.map((c) => [c.name, (policy) => policy.classes[c.name].attainment?.mean, share, Math.max, `≤ ${span(c.target_s)}`]),
+    ].filter(([title, of]) => title !== "cost" || all.some((policy) => of(policy) > 0));
+    const rows = all.map((policy) => make("tr", null, make("td", null, policy.policy), ...columns.map(([, of, format, best]) => {
+      const values = all.map(of).filter((value) => value !== undefined);
+      const value = of(policy);
+      if (value === undefined) return make("td", null, "-");
+      const isBest = format(value) === format(best(...values)) && values.some((other) => format(other) !== format(value));
+      return make("td", null, isBest ? make("b", null, format(value)) : format(value));
+    })));
+    const section = byId("short");
+    section.hidden = false;
+    section.querySelector("table").append(
+      make("thead", null, make("tr", null, make("th"), ...columns.map(([title, , , , target]) =>
+        make("th", null, title, target ? make("span", { class: "half" }, target) : null)))), make("tbody", null, ...rows));
+  }
+
   const CLASS_COLUMNS = [
     ["P50", "wait_p50_s", time], ["P95", "wait_p95_s", time], ["P99", "wait_p99_s", time],
     ["P50", "ttft_p50_s", time], ["P95", "ttft_p95_s", time], ["P99", "ttft_p99_s", time],
@@ -426,6 +451,7 @@
 
   showHead();
   showVerdicts();
+  showShort();
   showClasses();
   showReplicas();
   showCourses();

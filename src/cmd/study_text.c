@@ -169,6 +169,28 @@ static void put_replicas(const struct pst_study *study, struct pst_text *text)
     pst_table_done(&table);
 }
 
+/* What SLO means, class by class; on as many lines as it takes. */
+static void put_targets(const struct pst_scenario *scenario, struct pst_text *text)
+{
+    static const char title[] = "SLO: of all that arrived, served within the class's target:";
+    char target[PST_SCENARIO_NAME_MAX + PST_UNITS_MAX + 4], span[PST_UNITS_MAX];
+    size_t used = sizeof title - 1;
+
+    pst_text_put(text, title);
+    for (uint32_t c = 0; c < scenario->gate.classes_count; c++) {
+        const int len = snprintf(target, sizeof target, " %s %s%s", scenario->class_names[c],
+                                 pst_units_span(scenario->gate.classes[c].target, span),
+                                 c + 1 < scenario->gate.classes_count ? "," : "");
+
+        if (used + (size_t)len > WIDTH) {
+            pst_text_put(text, "\n   ");
+            used = 3;
+        }
+        pst_text_put(text, target);
+        used += (size_t)len;
+    }
+}
+
 static void put_head(const struct pst_study *study, struct pst_text *text)
 {
     const struct pst_scenario *scenario = study->scenario;
@@ -184,10 +206,7 @@ static void put_head(const struct pst_study *study, struct pst_text *text)
                        study->seeds_count, (unsigned long long)study->seed);
     pst_text_print(text, "; %s arrivals\n",
                    pst_units((double)study->runs[0].report->arrivals_total, PST_UNIT_COUNT, count));
-    pst_text_put(text, "SLO: of all that arrived, served within the class's target:");
-    for (uint32_t c = 0; c < scenario->gate.classes_count; c++)
-        pst_text_print(text, "%s %s %s", c > 0 ? "," : "", scenario->class_names[c],
-                       pst_units_span(scenario->gate.classes[c].target, span));
+    put_targets(scenario, text);
     pst_text_put(text, "\n\n");
 }
 

@@ -77,6 +77,15 @@ def test_text_compares_the_files_policies(scenario):
     assert done.stdout.endswith("2 expectations, 2 met, 0 breached\n")
 
 
+def test_many_classes_keep_to_the_width(scenario):
+    names = [f"a-class-with-a-long-name-{i}" for i in range(6)]
+    text = SCENARIO[:SCENARIO.index("expect:")].replace("classes:\n", "classes:\n" + "".join(f"  {name}: {{target: 1s, max_wait: 5s, ttl: 30s}}\n" for name in names))
+    lines = sim(scenario(text)).stdout.splitlines()
+    assert max(map(len, lines)) <= 120
+    head = " ".join(lines[1:lines.index("")])
+    assert all(name in head for name in [*names, "high 100 ms", "low 10 s"])
+
+
 def test_json_adds_up(scenario):
     done = sim(scenario(), "--json")
     assert done.returncode == 0, done.stderr
