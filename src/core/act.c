@@ -1,8 +1,10 @@
 /*
  * act.c - from what there is to what there should be, by the cheapest step first.
  *
- * Out: loaded ones are promoted, draining ones taken back, the rest started. In: starts that nobody has
- * named yet are forgotten, starting ones cancelled (the youngest first), then victims marked and drained.
+ * Out: loaded ones are promoted, draining ones taken back, starts that were given up and have no name yet
+ * wanted again, the rest started. In: such starts are given up, starting ones cancelled (the youngest
+ * first), then victims marked and drained. Those that are stuck count for nothing: they go once there is
+ * enough without them.
  */
 #include "core/num.h"
 #include "core/scaler_internal.h"
@@ -31,12 +33,12 @@ static uint32_t free_indices(const struct pst_scaler *scaler)
     return (uint32_t)pst_sub_sat(scaler->config.replicas_max, used);
 }
 
-uint32_t pst_act_affordable(const struct pst_scaler_seat *seat)
+uint32_t pst_act_affordable(const struct pst_scaler_seat *seat, uint32_t running)
 {
     const struct pst_scaler_pool *config = seat->config;
 
     return pst_cost_allows(&seat->cost, config->cost_micro, config->budget_hour_micro,
-                           config->budget_day_micro, pst_census_start_time(seat));
+                           config->budget_day_micro, pst_census_start_time(seat), running);
 }
 
 uint32_t pst_act_startable(const struct pst_scaler *scaler, uint16_t pool,
@@ -45,8 +47,8 @@ uint32_t pst_act_startable(const struct pst_scaler *scaler, uint16_t pool,
     const struct pst_scaler_seat *seat = &scaler->seats[pool];
     uint32_t by_backoff = pst_backoff_allows(&seat->backoff, census->trying, scaler->now);
     uint32_t by_quota = pst_signals_quota(&seat->signals, seat->config->stale_after, scaler->now);
-    uint32_t by_money = (uint32_t)pst_sub_sat(pst_act_affordable(seat), pst_census_running(census));
-    uint32_t vetoes = 0;
+    uint32_t running = pst_census_running(census), vetoes = 0;
+    uint32_t by_money = (uint32_t)pst_sub_sat(pst_act_affordable(seat, running), running);
     uint64_t most = free_indices(scaler);
 
     if (most < wanted)
@@ -62,6 +64,15 @@ uint32_t pst_act_startable(const struct pst_scaler *scaler, uint16_t pool,
     most = pst_min_u64(most, by_money);
     *ret_vetoes = vetoes;
     return (uint32_t)pst_min_u64(most, wanted);
+}
+
+/* Not counted on any more: see census.c. */
+static bool is_stuck(const struct pst_scaler_seat *seat, const struct pst_scaler_replica *r,
+                     pst_ns now)
+{
+    pst_ns since = r->life == PST_LIFE_STARTING ? r->born : r->since;
+
+    return r->state != PST_REPLICA_READY && pst_census_is_stuck(seat, since, now);
 }
 
 static uint32_t newest_revision(const struct pst_scaler *scaler, uint16_t pool)
@@ -93,15 +104,18 @@ static bool is_better_victim(const struct pst_scaler_replica *a, const struct ps
     return a->born > b->born;
 }
 
-static uint16_t victim(const struct pst_scaler *scaler, uint16_t pool)
+/* Of those that take work, or should. */
+static uint16_t victim(const struct pst_scaler *scaler, uint16_t pool, bool stuck)
 {
+    const struct pst_scaler_seat *seat = &scaler->seats[pool];
     uint32_t revision = newest_revision(scaler, pool);
     uint16_t best = PST_SCALER_NOBODY;
 
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         const struct pst_scaler_replica *r = &scaler->replicas[i];
 
-        if (r->pool != pool || (r->life != PST_LIFE_SERVING && r->life != PST_LIFE_PROMOTED))
+        if (r->pool != pool || (r->life != PST_LIFE_SERVING && r->life != PST_LIFE_PROMOTED) ||
+            is_stuck(seat, r, scaler->now) != stuck)
             continue;
         if (best == PST_SCALER_NOBODY || is_better_victim(r, &scaler->replicas[best], revision))
             best = i;
@@ -152,22 +166,23 @@ static uint16_t youngest_starting(const struct pst_scaler *scaler, uint16_t pool
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         const struct pst_scaler_replica *r = &scaler->replicas[i];
 
-        if (r->pool == pool && r->life == PST_LIFE_STARTING && !r->for_warm &&
-            pst_census_is_stuck(seat, r->born, scaler->now) == stuck &&
+        if (r->pool == pool && r->life == PST_LIFE_STARTING && !r->is_warm &&
+            is_stuck(seat, r, scaler->now) == stuck &&
             (best == PST_SCALER_NOBODY || r->born >= scaler->replicas[best].born))
             best = i;
     }
     return best;
 }
 
-static bool forget_ask(struct pst_scaler *scaler, uint16_t pool)
+/* Of the starts that have no name yet, the last that is otherwise becomes (un)wanted. */
+static bool want_ask(struct pst_scaler *scaler, uint16_t pool, bool wanted)
 {
     for (uint32_t i = scaler->asks_count; i-- > 0;) {
         struct pst_scaler_ask *ask = &scaler->asks[i];
 
-        if (ask->pool == pool && !ask->unwanted && !ask->warm &&
+        if (ask->pool == pool && ask->unwanted == wanted && !ask->warm &&
             !pst_census_is_stuck(&scaler->seats[pool], ask->at, scaler->now)) {
-            ask->unwanted = true;
+            ask->unwanted = !wanted;
             return true;
         }
     }
@@ -194,6 +209,8 @@ static void go_out(struct pst_scaler *scaler, uint16_t pool, uint32_t missing,
         say_and_enter(scaler, r, PST_SCALER_PROMOTE, PST_LIFE_PROMOTED);
     for (; missing > 0 && (r = drained(scaler, pool)) != PST_SCALER_NOBODY; missing--)
         say_and_enter(scaler, r, PST_SCALER_UNDRAIN, PST_LIFE_SERVING);
+    while (missing > 0 && want_ask(scaler, pool, true))
+        missing--;
     missing = (uint32_t)pst_min_u64(missing, room);
     missing = pst_act_startable(scaler, pool, census, missing, &vetoes);
     while (missing-- > 0)
@@ -213,12 +230,22 @@ static void go_in(struct pst_scaler *scaler, uint16_t pool, uint32_t surplus)
 {
     uint16_t r;
 
-    while (surplus > 0 && forget_ask(scaler, pool))
+    while (surplus > 0 && want_ask(scaler, pool, false))
         surplus--;
     for (; surplus > 0 && (r = youngest_starting(scaler, pool, false)) != PST_SCALER_NOBODY;
          surplus--)
         say_and_enter(scaler, r, PST_SCALER_CANCEL, PST_LIFE_CANCELLED);
-    for (; surplus > 0 && (r = victim(scaler, pool)) != PST_SCALER_NOBODY; surplus--)
+    for (; surplus > 0 && (r = victim(scaler, pool, false)) != PST_SCALER_NOBODY; surplus--)
+        drain(scaler, r);
+}
+
+static void let_stuck_go(struct pst_scaler *scaler, uint16_t pool)
+{
+    uint16_t r;
+
+    while ((r = youngest_starting(scaler, pool, true)) != PST_SCALER_NOBODY)
+        say_and_enter(scaler, r, PST_SCALER_CANCEL, PST_LIFE_CANCELLED);
+    while ((r = victim(scaler, pool, true)) != PST_SCALER_NOBODY)
         drain(scaler, r);
 }
 
@@ -227,7 +254,6 @@ void pst_act(struct pst_scaler *scaler, uint16_t pool)
     const struct pst_scaler_seat *seat = &scaler->seats[pool];
     struct pst_census census;
     uint32_t serving;
-    uint16_t r;
 
     pst_census(scaler, pool, &census);
     serving = pst_census_serving(&census);
@@ -235,10 +261,8 @@ void pst_act(struct pst_scaler *scaler, uint16_t pool)
         go_out(scaler, pool, seat->desired - serving, &census);
     else if (serving > seat->desired)
         go_in(scaler, pool, serving - seat->desired);
-    /* Enough without those that are stuck: nobody waits for them. */
-    while (census.ready >= seat->desired &&
-           (r = youngest_starting(scaler, pool, true)) != PST_SCALER_NOBODY)
-        say_and_enter(scaler, r, PST_SCALER_CANCEL, PST_LIFE_CANCELLED);
+    if (census.ready >= seat->desired)
+        let_stuck_go(scaler, pool);
     pst_life_remove_drained(scaler, pool);
     pst_warmpool_keep(scaler, pool);
 }

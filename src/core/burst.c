@@ -40,8 +40,7 @@ static void calm_add(struct pst_burst *b, const struct pst_burst_config *config,
 
     if (!pst_window_knows(window, FAST_S))
         return;
-    if (b->seconds < config->memory_s)
-        b->seconds++;
+    b->seconds = b->seconds < config->memory_s ? b->seconds + 1 : config->memory_s;
     deviation_add(b, window, b->seconds);
     b->admitted = follow(b->admitted, rate - pst_window_mean_ago(refusals, FAST_S, 1), b->seconds);
     refused_add(b, config, refusals, b->seconds);

@@ -44,7 +44,7 @@ static void count_replica(struct pst_census *c, const struct pst_scaler_seat *se
     case PST_LIFE_NONE:
         break;
     case PST_LIFE_STARTING:
-        if (r->for_warm)
+        if (r->is_warm)
             c->warming++;
         else
             count_coming(c, seat, r->born, pst_census_start_time(seat), now);

@@ -27,13 +27,13 @@ static bool is_stale(const struct pst_scaler_seat *seat, pst_ns now)
     return seat->config->stale_after != 0 && now - seat->observed_at > seat->config->stale_after;
 }
 
-/* After a start we know less than whoever ran before us: for the longest start, or drain. */
-static bool is_held(const struct pst_scaler *scaler, const struct pst_scaler_seat *seat)
+/* Of a pool that is new to us we know less than whoever ran it before: for the longest start, or drain. */
+static bool is_held(const struct pst_scaler_seat *seat, pst_ns now)
 {
     pst_ns hold = pst_max_u64(seat->config->start_time, pst_census_start_time(seat));
 
     hold = pst_max_u64(hold, pst_max_u64(seat->config->warm_time, seat->config->drain_deadline));
-    return scaler->now - scaler->first_tick < hold;
+    return now - seat->decided_at < hold;
 }
 
 static bool is_idle(const struct pst_scaler_seat *seat, pst_ns now)
@@ -159,8 +159,9 @@ static uint32_t needed(const struct pst_scaler_seat *seat, const struct pst_scal
 /* What may run at most, by the budget: never less than min. */
 static uint32_t limit(const struct pst_scaler_seat *seat, const struct pst_census *c)
 {
-    uint64_t allowed = pst_sub_sat(pst_act_affordable(seat), c->warm + c->warming);
+    uint64_t allowed = pst_act_affordable(seat, pst_census_running(c));
 
+    allowed = pst_sub_sat(allowed, c->warm + c->warming);
     return most_u32(seat->config->min, (uint32_t)pst_min_u64(allowed, seat->config->max));
 }
 
@@ -189,8 +190,6 @@ static uint32_t obtainable(const struct pst_scaler *scaler, uint16_t pool,
 
     if (seat->config->actuate)
         there += c->warm + c->draining; /* to be promoted, and taken back */
-    else
-        there = most_u32(there, n->before); /* others have been asked for these */
     if (there < wanted) {
         there += pst_act_startable(scaler, pool, c, wanted - there, &vetoes);
         n->vetoes |= vetoes;
@@ -265,9 +264,11 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
 
     if (seat->busy)
         seat->busy_at = scaler->now;
+    if (!seat->decided)
+        seat->decided_at = scaler->now;
     n = (struct pst_scaler_need){
         .is_stale = is_stale(seat, scaler->now),
-        .is_held = is_held(scaler, seat),
+        .is_held = is_held(seat, scaler->now),
         .is_idle = !is_stale(seat, scaler->now) && is_idle(seat, scaler->now),
     };
     pst_census(scaler, pool, &n.census);

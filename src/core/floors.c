@@ -34,7 +34,7 @@ static struct pst_floor_span *place_for(struct pst_floors *floors,
 void pst_floors_set(struct pst_floors *floors, const struct pst_floor_span *span, pst_ns now)
 {
     forget_past(floors, now);
-    if (span->until > now)
+    if (span->until > now && span->until > span->from)
         *place_for(floors, span) = *span;
 }
 

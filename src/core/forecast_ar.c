@@ -43,14 +43,6 @@ void pst_ar_add(struct pst_ar *ar, const struct pst_series *series)
     ar->rows++;
 }
 
-/* No libm: one step of Newton's from pow, whose last bits are not exact. */
-static double root(double x)
-{
-    const double guess = pst_pow(x, 0.5);
-
-    return (guess + x / guess) / 2;
-}
-
 /* The lower triangle L of a = L L'. False: a is not positive definite (all rates were 0). */
 static bool cholesky(double a[PST_AR_TERMS][PST_AR_TERMS])
 {
@@ -62,7 +54,7 @@ static bool cholesky(double a[PST_AR_TERMS][PST_AR_TERMS])
                 sum -= a[i][k] * a[j][k];
             if (i == j && !(sum > 0))
                 return false;
-            a[i][j] = i == j ? root(sum) : sum / a[j][j];
+            a[i][j] = i == j ? pst_sqrt(sum) : sum / a[j][j];
         }
     }
     return true;

@@ -91,7 +91,7 @@ uint64_t pst_bursts_oldest(const struct pst_bursts *bursts)
     return bursts->count > PST_BURSTS_KEPT ? bursts->count - PST_BURSTS_KEPT : 0;
 }
 
-const struct pst_burst *pst_bursts_get(const struct pst_bursts *bursts, uint64_t number)
+const struct pst_bursts_run *pst_bursts_get(const struct pst_bursts *bursts, uint64_t number)
 {
     PST_ASSERT(number < bursts->count && number >= pst_bursts_oldest(bursts));
     return &bursts->kept[number % PST_BURSTS_KEPT];
@@ -114,25 +114,25 @@ static uint64_t first_from(const struct pst_bursts *bursts, uint64_t from)
     return low;
 }
 
-static const struct pst_burst *last_until(const struct pst_bursts *bursts, uint64_t to)
+static const struct pst_bursts_run *last_until(const struct pst_bursts *bursts, uint64_t to)
 {
     const uint64_t number = first_from(bursts, to + 1);
 
     return number > pst_bursts_oldest(bursts) ? pst_bursts_get(bursts, number - 1) : NULL;
 }
 
-const struct pst_burst *pst_bursts_touching(const struct pst_bursts *bursts, uint64_t from,
-                                            uint64_t to)
+const struct pst_bursts_run *pst_bursts_touching(const struct pst_bursts *bursts, uint64_t from,
+                                                 uint64_t to)
 {
-    const struct pst_burst *burst = last_until(bursts, to);
+    const struct pst_bursts_run *burst = last_until(bursts, to);
 
     return burst != NULL && burst->end >= from ? burst : NULL;
 }
 
-const struct pst_burst *pst_bursts_starting(const struct pst_bursts *bursts, uint64_t from,
-                                            uint64_t to)
+const struct pst_bursts_run *pst_bursts_starting(const struct pst_bursts *bursts, uint64_t from,
+                                                 uint64_t to)
 {
-    const struct pst_burst *burst = last_until(bursts, to);
+    const struct pst_bursts_run *burst = last_until(bursts, to);
 
     return burst != NULL && burst->start >= from ? burst : NULL;
 }

@@ -19,7 +19,7 @@
 
 #define PST_BURSTS_KEPT 512
 
-struct pst_burst {
+struct pst_bursts_run {
     uint64_t start; /* its first step */
     uint64_t end;   /* its last */
 };
@@ -32,9 +32,9 @@ struct pst_bursts {
     double level;
     double deviation;
     bool is_running;
-    struct pst_burst run;
+    struct pst_bursts_run run;
     uint64_t count; /* of bursts, a running one included: the next one's number */
-    struct pst_burst kept[PST_BURSTS_KEPT];
+    struct pst_bursts_run kept[PST_BURSTS_KEPT];
 };
 
 void pst_bursts_init(struct pst_bursts *bursts, pst_ns step);
@@ -43,13 +43,13 @@ void pst_bursts_add(struct pst_bursts *bursts, uint64_t step, double rate);
 
 /* The number of the oldest that is remembered. */
 uint64_t pst_bursts_oldest(const struct pst_bursts *bursts);
-const struct pst_burst *pst_bursts_get(const struct pst_bursts *bursts, uint64_t number);
+const struct pst_bursts_run *pst_bursts_get(const struct pst_bursts *bursts, uint64_t number);
 /* The last burst that started at or before `to` and ended at or after `from`; NULL: none. */
-const struct pst_burst *pst_bursts_touching(const struct pst_bursts *bursts, uint64_t from,
-                                            uint64_t to);
+const struct pst_bursts_run *pst_bursts_touching(const struct pst_bursts *bursts, uint64_t from,
+                                                 uint64_t to);
 /* The last burst that started in [from, to]; NULL: none. */
-const struct pst_burst *pst_bursts_starting(const struct pst_bursts *bursts, uint64_t from,
-                                            uint64_t to);
+const struct pst_bursts_run *pst_bursts_starting(const struct pst_bursts *bursts, uint64_t from,
+                                                 uint64_t to);
 /* How many started at `from` or later. */
 uint64_t pst_bursts_since(const struct pst_bursts *bursts, uint64_t from);
 

@@ -24,7 +24,8 @@ int pst_judge_init(struct pst_judge *judge, uint32_t hour)
         judge->said[model] = calloc(judge->span, sizeof *judge->said[model]);
         if (judge->said[model] == NULL)
             return PST_E_NOMEM;
-        for (uint32_t i = 0; i < judge->span; i++)
+        /* Scoring clears what comes next: the rest of the ring is not touched before its time. */
+        for (uint32_t i = 0; i < PST_FORECAST_AHEAD_MAX; i++)
             judge->said[model][i] = UNSAID;
     }
     return PST_OK;
@@ -126,16 +127,21 @@ void pst_judge_score(struct pst_judge *judge, const struct pst_series *series)
         pst_judge_say(judge, model, step + PST_FORECAST_AHEAD_MAX, PST_RATE_UNKNOWN);
 }
 
-/* A model's cost in persistence's; 1 while it has not been seen for long enough, or does not compete. */
+/*
+ * A model's cost in persistence's; 1 while it has not been seen for long enough, does not compete, or
+ * nothing was to be served.
+ */
 static double share(const struct pst_judge *judge, enum pst_forecast_model model)
 {
     const struct pst_judge_track *track = &judge->tracks[model];
+    double base;
 
     if (model == PST_FORECAST_PERSISTENCE || model == PST_FORECAST_HOUR)
         return 1;
     if (track->own.count < judge->count_min)
         return 1;
-    return capacity(&track->own) / capacity(&track->base);
+    base = capacity(&track->base);
+    return base > 0 ? capacity(&track->own) / base : 1;
 }
 
 void pst_judge_weigh(struct pst_judge *judge)

@@ -66,8 +66,8 @@ static bool is_measured(const struct pst_series *series, uint64_t from, uint64_t
     return true;
 }
 
-static const struct pst_burst *follower(const struct pst_season *season,
-                                        const struct pst_bursts *bursts, uint64_t said)
+static const struct pst_bursts_run *follower(const struct pst_season *season,
+                                             const struct pst_bursts *bursts, uint64_t said)
 {
     return pst_bursts_starting(bursts, pst_sub_sat(said, season->tolerance),
                                said + season->tolerance);
@@ -89,7 +89,7 @@ static void decide(struct pst_season *season, const struct pst_series *series,
 {
     const uint64_t said = start + (uint64_t)back * season->period;
     const uint64_t from = said - season->tolerance, to = said + season->tolerance;
-    const struct pst_burst *burst = follower(season, bursts, said);
+    const struct pst_bursts_run *burst = follower(season, bursts, said);
     const double q = chance(season, bursts, to);
 
     if (back > 1 && (!has_come_before(season, bursts, start) ||
@@ -176,7 +176,7 @@ static double seen(const struct pst_season *season, const struct pst_series *ser
                    bool *ret_burst)
 {
     const struct reach reach = reach_of(season, step);
-    const struct pst_burst *burst = pst_bursts_touching(bursts, reach.from, reach.to);
+    const struct pst_bursts_run *burst = pst_bursts_touching(bursts, reach.from, reach.to);
     double most = PST_RATE_UNKNOWN;
 
     if (burst != NULL && comes_again(season, bursts, burst->start, before_last)) {

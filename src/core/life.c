@@ -4,15 +4,21 @@
  *   ask --named--> STARTING --ready--> SERVING <--undrain-- DRAINING --idle | deadline--> REMOVED
  *    |                | \--loaded--> WARM --promote--> PROMOTED --ready--> SERVING
  *    |                +--cancel | too late--> CANCELLED
- *    +--failed: forgotten              every life ends when the replica is GONE
+ *    +--failed: forgotten              every life ends when the replica is GONE; one that others
+ *                                      drain is AWAY until it is there again
  */
 #include "core/num.h"
 #include "core/scaler_internal.h"
 
 void pst_life_enter(struct pst_scaler *scaler, uint16_t replica, enum pst_life life)
 {
-    scaler->replicas[replica].life = (uint8_t)life;
-    scaler->replicas[replica].since = scaler->now;
+    struct pst_scaler_replica *r = &scaler->replicas[replica];
+    bool keeps =
+        life == PST_LIFE_STARTING || life == PST_LIFE_CANCELLED || life == PST_LIFE_REMOVED;
+
+    r->life = (uint8_t)life;
+    r->since = scaler->now;
+    r->is_warm = life == PST_LIFE_WARM || (keeps && r->is_warm);
 }
 
 void pst_life_remove_ask(struct pst_scaler *scaler, uint32_t index)
@@ -91,7 +97,7 @@ static void appear(struct pst_scaler *scaler, const struct pst_scaler_event *eve
     }
     r->born = ask.at;
     r->birth_is_known = true;
-    r->for_warm = ask.warm;
+    r->is_warm = ask.warm;
     pst_life_enter(scaler, index, PST_LIFE_STARTING);
     pst_backoff_created(&scaler->seats[r->pool].backoff);
     if (ask.unwanted)
@@ -104,7 +110,7 @@ static void keep_another(struct pst_scaler *scaler, uint16_t pool)
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         struct pst_scaler_replica *r = &scaler->replicas[i];
 
-        if (r->life == PST_LIFE_REMOVED && r->pool == pool && r->state != PST_REPLICA_WARM) {
+        if (r->life == PST_LIFE_REMOVED && r->pool == pool && !r->is_warm) {
             pst_life_enter(scaler, i, PST_LIFE_DRAINING);
             return;
         }
@@ -139,33 +145,50 @@ static void became_loaded(struct pst_scaler *scaler, uint16_t index, enum pst_li
     pst_life_enter(scaler, index, life);
 }
 
+/* It was there, and loads again: counted from now, but no start that could be measured. */
+static void load_again(struct pst_scaler *scaler, uint16_t index)
+{
+    struct pst_scaler_replica *r = &scaler->replicas[index];
+
+    r->birth_is_known = false;
+    r->born = scaler->now;
+    pst_life_enter(scaler, index, PST_LIFE_STARTING);
+}
+
 /* The state it is in now, for the life that it has. */
 static void change(struct pst_scaler *scaler, uint16_t index, uint8_t from)
 {
     struct pst_scaler_replica *r = &scaler->replicas[index];
-    bool is_ready = r->state == PST_REPLICA_READY;
+    bool is_ready = r->state == PST_REPLICA_READY, is_away = r->state == PST_REPLICA_DRAINING;
+    bool loads = r->state == PST_REPLICA_STARTING || r->state == PST_REPLICA_LOADING;
 
     switch ((enum pst_life)r->life) {
     case PST_LIFE_STARTING:
-        if (is_ready || r->state == PST_REPLICA_WARM)
+        if (is_away)
+            pst_life_enter(scaler, index, PST_LIFE_AWAY);
+        else if (is_ready || r->state == PST_REPLICA_WARM)
             became_loaded(scaler, index, is_ready ? PST_LIFE_SERVING : PST_LIFE_WARM);
         break;
     case PST_LIFE_WARM:
     case PST_LIFE_PROMOTED:
-        if (is_ready)
+        if (is_away)
+            pst_life_enter(scaler, index, PST_LIFE_AWAY);
+        else if (is_ready)
             became_loaded(scaler, index, PST_LIFE_SERVING);
-        else if (r->state == PST_REPLICA_LOADING) /* it has to load again */
-            pst_life_enter(scaler, index, PST_LIFE_STARTING);
+        else if (loads)
+            load_again(scaler, index);
         break;
     case PST_LIFE_SERVING:
-        if (r->state == PST_REPLICA_DRAINING)
+        if (is_away)
             pst_life_enter(scaler, index, PST_LIFE_AWAY);
         else if (is_ready != (from == PST_REPLICA_READY))
             r->since = scaler->now;
         break;
     case PST_LIFE_AWAY:
-        if (is_ready)
-            pst_life_enter(scaler, index, PST_LIFE_SERVING);
+        if (loads)
+            load_again(scaler, index);
+        else if (!is_away)
+            pst_life_enter(scaler, index, first_life(r));
         break;
     case PST_LIFE_DRAINING: /* our word is newer than this news */
     case PST_LIFE_CANCELLED:
@@ -174,6 +197,14 @@ static void change(struct pst_scaler *scaler, uint16_t index, uint8_t from)
     case PST_LIFE_COUNT:
         break;
     }
+}
+
+/* Its index has a new owner: that the old one is gone was not heard. */
+static bool is_another(const struct pst_scaler_replica *r, const struct pst_scaler_event *event)
+{
+    bool is_newer = event->u.replica.op != 0 && (int32_t)(event->u.replica.op - r->op) > 0;
+
+    return r->life != PST_LIFE_NONE && (r->pool != event->pool || is_newer);
 }
 
 void pst_life_told(struct pst_scaler *scaler, const struct pst_scaler_event *event)
@@ -185,6 +216,8 @@ void pst_life_told(struct pst_scaler *scaler, const struct pst_scaler_event *eve
     if (index >= scaler->config.replicas_max || event->u.replica.state >= PST_REPLICA_STATE_COUNT)
         return;
     r = &scaler->replicas[index];
+    if (is_another(r, event))
+        vanish(scaler, index, false);
     if (event->u.replica.state == PST_REPLICA_GONE) {
         struct pst_scaler_ask ask;
 
@@ -257,7 +290,7 @@ void pst_life_result(struct pst_scaler *scaler, const struct pst_scaler_event *e
         }
         break;
     case PST_SCALER_REMOVE:
-        if (r->life == PST_LIFE_REMOVED && !ok && r->state != PST_REPLICA_WARM)
+        if (r->life == PST_LIFE_REMOVED && !ok && !r->is_warm)
             pst_life_enter(scaler, index, PST_LIFE_DRAINING); /* it stayed */
         break;
     case PST_SCALER_START:
@@ -292,7 +325,7 @@ static void overdue_replica(struct pst_scaler *scaler, uint16_t index, pst_ns ti
     case PST_LIFE_REMOVED:
         if (age < PST_SCALER_PATIENCE)
             break;
-        if (r->state == PST_REPLICA_WARM) {
+        if (r->is_warm) {
             pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, index);
             r->since = scaler->now;
         } else {
@@ -332,10 +365,24 @@ static void overdue_asks(struct pst_scaler *scaler, uint16_t pool, pst_ns timeou
             start_failed(scaler, pool, ask->at, false);
             ask->unwanted = true;
         }
-        if (ask->pool == pool && age >= 2 * timeout)
+        if (ask->pool == pool && age >= pst_mul_sat(timeout, 2))
             pst_life_remove_ask(scaler, i);
         else
             i++;
+    }
+}
+
+void pst_life_let_go(struct pst_scaler *scaler, uint16_t pool)
+{
+    for (uint16_t i = 0; i < scaler->replicas_top; i++) {
+        struct pst_scaler_replica *r = &scaler->replicas[i];
+
+        if (r->life != PST_LIFE_NONE && r->pool == pool)
+            pst_life_enter(scaler, i, first_life(r));
+    }
+    for (uint32_t i = scaler->asks_count; i-- > 0;) {
+        if (scaler->asks[i].pool == pool)
+            pst_life_remove_ask(scaler, i);
     }
 }
 

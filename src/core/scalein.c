@@ -148,6 +148,8 @@ uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler
     number = enough(seat, n, scaler->now);
     if (number < n->before)
         number = guarded(seat, n, number, scaler->now);
+    else
+        seat->guarded_since = PST_NEVER;
     if (n->is_held)
         return n->before;
     return forbid != 0 ? kept(n, number, n->before) : number;

@@ -29,8 +29,6 @@ void pst_scaler_say_replica(struct pst_scaler *scaler, enum pst_scaler_action_ki
 
 static void tick(struct pst_scaler *scaler, uint64_t wall_s)
 {
-    if (!scaler->ticked)
-        scaler->first_tick = scaler->now;
     scaler->ticked = true;
     scaler->last_tick = scaler->now;
     for (uint16_t p = 0; p < scaler->config.pools_count; p++) {
@@ -113,7 +111,7 @@ void pst_scaler_step(struct pst_scaler *scaler, const struct pst_scaler_event *e
         break;
     case PST_SCALER_WAKE:
         seat->busy = true;
-        if (scaler->ticked)
+        if (seat->decided) /* else with its first TICK */
             pst_scaler_decide(scaler, event->pool);
         break;
     case PST_SCALER_TICK:
@@ -135,7 +133,7 @@ bool pst_scaler_poll(struct pst_scaler *scaler, struct pst_scaler_action *ret_ac
 
 pst_ns pst_scaler_deadline(const struct pst_scaler *scaler)
 {
-    return scaler->ticked ? scaler->last_tick + PST_SCALER_PERIOD : PST_NEVER;
+    return scaler->ticked ? pst_add_sat(scaler->last_tick, PST_SCALER_PERIOD) : PST_NEVER;
 }
 
 bool pst_scaler_decision(const struct pst_scaler *scaler, uint16_t pool,

@@ -47,7 +47,7 @@ struct pst_scaler_replica {
     uint8_t life;  /* enum pst_life */
     uint8_t state; /* as last told */
     uint16_t pool;
-    bool for_warm;       /* STARTING: it will be WARM */
+    bool is_warm;        /* of the warm pool: WARM, will be, or was until it was told to go */
     bool birth_is_known; /* its start can be measured */
     uint32_t op, revision, inflight;
     pst_ns born;
@@ -93,6 +93,7 @@ struct pst_scaler_seat {
     uint32_t told;      /* by SCALE */
     uint32_t desired;
     bool decided;      /* `desired` means something */
+    pst_ns decided_at; /* for the first time */
     pst_ns stepped_at; /* rule BACKLOG: its last step out; PST_NEVER: none */
     struct pst_hold hold;
     pst_ns guarded_since; /* the guards alone stand against less; PST_NEVER: they do not */
@@ -106,7 +107,7 @@ struct pst_scaler {
     struct pst_scaler_config config;
     pst_ns now;
     bool ticked;
-    pst_ns first_tick, last_tick;
+    pst_ns last_tick;
     uint32_t op; /* of the last START */
     struct pst_scaler_seat seats[PST_POOLS_MAX];
     struct pst_scaler_replica replicas[PST_REPLICAS_MAX];
@@ -130,6 +131,8 @@ void pst_life_result(struct pst_scaler *scaler, const struct pst_scaler_event *e
 void pst_life_overdue(struct pst_scaler *scaler, uint16_t pool);
 /* Whose deadline has passed, and nobody wanted back. */
 void pst_life_remove_drained(struct pst_scaler *scaler, uint16_t pool);
+/* Somebody else acts from now on: what we said is void, replicas are what they are heard to be. */
+void pst_life_let_go(struct pst_scaler *scaler, uint16_t pool);
 void pst_life_enter(struct pst_scaler *scaler, uint16_t replica, enum pst_life life);
 void pst_life_remove_ask(struct pst_scaler *scaler, uint32_t index);
 
@@ -173,8 +176,8 @@ struct pst_scaler_need {
 uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_need *n);
 
 /* act.c: from what there is to `desired`. */
-/* How many the budgets allow to run, all counted; UINT32_MAX: no bound. */
-uint32_t pst_act_affordable(const struct pst_scaler_seat *seat);
+/* How many the budgets allow to run, of which so many do already; UINT32_MAX: no bound. */
+uint32_t pst_act_affordable(const struct pst_scaler_seat *seat, uint32_t running);
 /* How many STARTs may be asked for now; bits of those that say no. */
 uint32_t pst_act_startable(const struct pst_scaler *scaler, uint16_t pool,
                            const struct pst_census *census, uint32_t wanted, uint32_t *ret_vetoes);

@@ -92,8 +92,12 @@ int pst_scaler_reconfigure(struct pst_scaler *scaler, const struct pst_scaler_co
             seat_done(&scaler->seats[p]);
         return rc;
     }
+    for (uint16_t p = 0; p < had; p++) {
+        if (scaler->config.pools[p].actuate && !config->pools[p].actuate)
+            pst_life_let_go(scaler, p);
+    }
     scaler->config = *config;
-    for (uint32_t p = 0; p < had; p++) {
+    for (uint16_t p = 0; p < had; p++) {
         struct pst_scaler_seat *seat = &scaler->seats[p];
 
         pst_demand_reconfigure(seat->demand, config);

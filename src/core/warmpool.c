@@ -47,7 +47,7 @@ static bool cancel_one(struct pst_scaler *scaler, uint16_t pool)
     for (uint16_t i = scaler->replicas_top; i-- > 0;) {
         const struct pst_scaler_replica *r = &scaler->replicas[i];
 
-        if (r->pool == pool && r->life == PST_LIFE_STARTING && r->for_warm) {
+        if (r->pool == pool && r->life == PST_LIFE_STARTING && r->is_warm) {
             pst_scaler_say_replica(scaler, PST_SCALER_CANCEL, i);
             pst_life_enter(scaler, i, PST_LIFE_CANCELLED);
             return true;

@@ -11,11 +11,11 @@
  *   aN        N tickets a second of class 0, each 1 s of work
  *   qN        so many tickets of class 0 are queued, as observed
  *   blind see the observations stop, and come again
- *   ok quota fail stuck    what becomes of STARTs from now on: fine, RESULT QUOTA, a crash after
- *             10 s, never ready
+ *   ok quota fail stuck mute    what becomes of STARTs from now on: fine, RESULT QUOTA, a crash after
+ *             10 s, never ready, never heard of
  *   coldN     starts take N seconds
- *   crashR goneR suspectR readyR oldR   of a replica: crashes, is removed by others, changes state, has an
- *             older revision
+ *   crashR goneR suspectR readyR oldR loadR   of a replica: crashes, is removed by others, changes state,
+ *             has an older revision, has to load again
  *   gpuN errN latN rolloutN haveN      signals (N %, …); gpu- is missing
  *   scaleN    others set N
  *   wake      a first ticket
@@ -40,7 +40,13 @@
 #define WORLD_BEGIN (1000 * PST_S) /* the clock's first second */
 #define WORLD_LOG   8192
 
-enum world_start { WORLD_START_OK, WORLD_START_QUOTA, WORLD_START_FAIL, WORLD_START_STUCK };
+enum world_start {
+    WORLD_START_OK,
+    WORLD_START_QUOTA,
+    WORLD_START_FAIL,
+    WORLD_START_STUCK,
+    WORLD_START_MUTE
+};
 
 struct world_replica {
     bool is_there, will_crash, warm, is_old;
@@ -172,6 +178,8 @@ static inline void world_start(struct world *w, const struct pst_scaler_action *
         world_result(w, PST_SCALER_START, 0, action->u.start.op, PST_RESULT_QUOTA);
         return;
     }
+    if (w->start == WORLD_START_MUTE)
+        return;
     r = world_appear(w, PST_REPLICA_STARTING, action->u.start.op);
     w->replicas[r].warm = action->u.start.warm;
     w->replicas[r].will_crash = w->start == WORLD_START_FAIL;
@@ -373,7 +381,7 @@ static inline void world_expect_decision(const struct world *w, const char *word
 
 static inline void world_start_word(struct world *w, const char *word)
 {
-    static const char *const words[] = {"ok", "quota", "fail", "stuck"};
+    static const char *const words[] = {"ok", "quota", "fail", "stuck", "mute"};
 
     for (uint32_t i = 0; i < PST_COUNT_OF(words); i++) {
         if (strcmp(word, words[i]) == 0) {
@@ -415,6 +423,9 @@ static inline void world_word(struct world *w, const char *word)
         w->queued = n;
     } else if (sscanf(word, "cold%u", &n) == 1) {
         w->cold = n * PST_S;
+    } else if (sscanf(word, "load%u", &n) == 1) {
+        w->replicas[n].loaded_at = w->now + w->cold;
+        world_set(w, (uint16_t)n, PST_REPLICA_LOADING);
     } else if (sscanf(word, "crash%u", &n) == 1) {
         world_vanish(w, (uint16_t)n, true);
     } else if (strcmp(word, "gpu-") == 0) {

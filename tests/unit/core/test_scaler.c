@@ -57,6 +57,8 @@ static void test_in(void **state)
          "160:M0 160:D0 170:R0 170:U0", NULL},
         {"… at its deadline too", "stay nodrain r4 f4 +101 f3 +130", "160:M0 160:D0 220:R0 221:U0",
          NULL},
+        {"one that was lost for twice a start is not counted, and goes once there is enough",
+         "r2 f2 +101 suspect0 +302", "302:S1 402:M0 402:D0", NULL},
         {"never below min",
          "r4 +300 ?1:", "100:M0 100:D0 100:M1 100:D1 100:M2 100:D2 110:R0 110:R1 110:R2", NULL},
     };
@@ -148,6 +150,8 @@ static void test_cannot_be_had(void **state)
          "0:S1 15:S2 161:S3 176:S4", NULL},
         {"a stuck one is not counted on after twice a start", "stuck r1 f2 +201 ok +1 ?2:pending",
          "0:S1 201:S2", NULL},
+        {"one that has no name yet is taken back before another is started",
+         "r1 f1 +101 mute f3 +10 f1 +60 ?1: # f3 +1 ?3:", "", NULL},
         {"… is given up", "stuck f1 +201 ok +150", "0:S1 201:S2 300:C0", NULL},
         {"… and never more than max exist", "stuck f3 +400",
          "0:S1 0:S2 0:S3 300:C0 300:C1 300:C2 305:S4", max_3},
@@ -177,6 +181,10 @@ static void test_warm_pool(void **state)
         {"rotated when its successor is loaded", "f1 +101 # +1200",
          "1100:W4 1200:R1 1200:W5 1300:R2", two_warm},
         {"a warm one that dies is replaced", "f1 +101 # crash1 +1", "101:W3", one_warm},
+        {"one that has to load again is given its time", "f1 +2000 # load1 +300", "", one_warm},
+        {"… and promoted then", "f1 +2000 # load1 +101 f2 +1", "2101:P1 2101:W3", one_warm},
+        {"one that was promoted and has to load again will serve",
+         "f1 +2000 f2 +1 load1 # +100 ?2:", "", one_warm},
     };
 
     (void)state;
@@ -235,6 +243,7 @@ static void test_somebody_else_acts(void **state)
         {"… and stays there while they are slow", "r4 f4 +101 f1 +600 ?1:", "", only_decide},
         {"an hour without observations", "r4 f4 +101 blind f1 +3600 ?4:stale", "", only_decide},
         {"quota as a signal", "r1 have2 f5 +1 ?3:quota", "", only_decide},
+        {"… is not used twice", "r1 have2 f5 +10 ?3:quota", "", only_decide},
         {"replicas that do not come", "r1 f2 +1 stuck +1 ?2:", "", only_decide},
     };
 

@@ -50,6 +50,9 @@ static void test_floors(void **state)
     assert_int_equal(pst_floors_most(&floors, PST_FLOOR_CRON, 370, 0), 2 * PST_FLOORS_MAX - 1);
     pst_floors_set(&floors, &cron, 1000); /* over */
     assert_int_equal(floors.count, 0);
+    cron.from = cron.until; /* of no time at all */
+    pst_floors_set(&floors, &cron, 0);
+    assert_int_equal(floors.count, 0);
 }
 
 static void test_cost(void **state)
@@ -59,24 +62,31 @@ static void test_cost(void **state)
 
     (void)state;
     pst_cost_tick(&cost, 0, 7200, 4); /* an hour begins */
-    assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 0, 0), 4);
-    assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 0, 0, 0), UINT32_MAX);
-    assert_int_equal(pst_cost_allows(&cost, 0, 8 * dollar, 0, 0), UINT32_MAX);
+    assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 0, 0, 0), 4);
+    assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 0, 0, 0, 0), UINT32_MAX);
+    assert_int_equal(pst_cost_allows(&cost, 0, 8 * dollar, 0, 0, 0), UINT32_MAX);
     /* Exactly at its budget for an hour: what is rounded stops nobody. */
     for (uint64_t s = 1; s < 3600; s++) {
         pst_cost_tick(&cost, s * PST_S, 7200 + s, 4);
-        assert_true(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 0, 60 * PST_S) >= 4 || s > 3540);
+        assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 0, 60 * PST_S, 4), 4);
+        /* Whoever runs not yet would run into the next hour: it does not pay for that. */
+        assert_true(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 0, 60 * PST_S, 0) >= 4 ||
+                    s > 3540);
     }
     pst_cost_tick(&cost, 3600 * PST_S, 10800, 4); /* another hour, the same day */
     assert_int_equal(cost.hour.replica_ns, 0);
-    assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 0, 0), 4);
+    assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 0, 0, 0), 4);
     assert_int_equal(cost.day.replica_ns, 4 * 3599 * PST_S + 4 * PST_S);
     /* Half an hour with one, and the rest may run with seven. */
     for (uint64_t s = 3601; s <= 5400; s++)
         pst_cost_tick(&cost, s * PST_S, 7200 + s, 1);
-    assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 0, 0), 7);
-    assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 48 * dollar, 0),
+    assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 0, 0, 0), 7);
+    assert_int_equal(pst_cost_allows(&cost, 2 * dollar, 8 * dollar, 48 * dollar, 0, 0),
                      0); /* 39 left for 20.5 h */
+    /* Half an hour passed unseen: of it, the quarter that lies in the new hour counts there. */
+    pst_cost_tick(&cost, 6300 * PST_S, 13500, 1);
+    pst_cost_tick(&cost, 8100 * PST_S, 15300, 2);
+    assert_int_equal(cost.hour.replica_ns, 2 * 900 * PST_S);
 }
 
 static void test_signals(void **state)
