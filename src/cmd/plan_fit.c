@@ -8,6 +8,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/plan.h"
+#include "config/scalar.h"
 #include "core/num.h"
 #include "sim/event_heap.h"
 
@@ -107,7 +108,7 @@ static int take(struct reading *r, const struct pst_access_row *row)
     uint32_t index;
     int rc;
 
-    if (row->pool[0] == '\0' || row->class_[0] == '\0') {
+    if (!pst_scalar_is_name(row->pool) || !pst_scalar_is_name(row->class_)) {
         r->fitted.aside++;
         return PST_OK;
     }

@@ -3,6 +3,7 @@
 
 #include "cmd/plan_fit.h"
 #include "cmd/units.h"
+#include "config/scalar.h"
 #include "core/num.h"
 
 static const char *const defaults[] = {"high", "medium", "low"};
@@ -191,9 +192,10 @@ static bool has_pools(const struct pst_plan_fitted *fitted)
     return false;
 }
 
+/* A type that a configuration could not name is told by the stream's name alone. */
 static bool is_other(const char *type)
 {
-    return type[0] == '\0' || strcmp(type, "other") == 0;
+    return !pst_scalar_is_name(type) || strcmp(type, "other") == 0;
 }
 
 static void put_stream(const struct pst_plan_fitted *fitted, const struct pst_plan_group *group,

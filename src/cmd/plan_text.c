@@ -239,53 +239,66 @@ static void put_offer(const struct pst_plan_answer *a, uint32_t i, struct pst_ta
     snprintf(row->cells[4], PST_TABLE_CELL_MAX, "%s", offer->meets ? "yes" : "no");
 }
 
-static void put_worth(const struct pst_plan_answer *a, struct pst_text *text)
+/* The sentences' figures, as text: a price of hours and money, shares, requests an hour. */
+struct figures {
+    char price[3 * PST_UNITS_MAX];
+    char none[PST_UNITS_MAX], warm[PST_UNITS_MAX], ready[PST_UNITS_MAX];
+    char per_hour[PST_UNITS_MAX], usual[PST_UNITS_MAX];
+};
+
+static void put_figures(const struct pst_plan_answer *a, struct figures *f)
 {
     const struct pst_plan_offer *none = &a->offers[0], *warm = &a->offers[a->best];
-    const struct pst_plan_offer *ready = &a->offers[a->offers_count - 1];
-    char price[3 * PST_UNITS_MAX], hours[PST_UNITS_MAX], cost[PST_UNITS_MAX];
-    char per_hour[PST_UNITS_MAX], usual[PST_UNITS_MAX];
+    const bool costs = warm->extra_hours > 0;
+    char hours[PST_UNITS_MAX], cost[PST_UNITS_MAX];
 
-    pst_units(warm->extra_hours > 0 ? warm->extra_hours : 0, PST_UNIT_HOURS, hours);
+    pst_units(costs ? warm->extra_hours : 0, PST_UNIT_HOURS, hours);
     if (warm->cost > none->cost)
-        snprintf(price, sizeof price, "%s replica-hours (%s)", hours,
+        snprintf(f->price, sizeof f->price, "%s replica-hours (%s)", hours,
                  pst_units(warm->cost - none->cost, PST_UNIT_HOURS, cost));
     else
-        snprintf(price, sizeof price, "%s replica-hours", hours);
-    pst_units(warm->extra_hours > 0 && warm->extra_in_target > 0
-                  ? warm->extra_in_target / warm->extra_hours
-                  : 0,
-              PST_UNIT_COUNT, per_hour);
-    pst_units(none->in_target / none->hours, PST_UNIT_COUNT, usual);
+        snprintf(f->price, sizeof f->price, "%s replica-hours", hours);
+    pst_units(PST_PPM * none->attained, PST_UNIT_SHARE, f->none);
+    pst_units(PST_PPM * warm->attained, PST_UNIT_SHARE, f->warm);
+    pst_units(PST_PPM * a->offers[a->offers_count - 1].attained, PST_UNIT_SHARE, f->ready);
+    pst_units(costs && warm->extra_in_target > 0 ? warm->extra_in_target / warm->extra_hours : 0,
+              PST_UNIT_COUNT, f->per_hour);
+    pst_units(none->in_target / none->hours, PST_UNIT_COUNT, f->usual);
+}
+
+static void put_worth(const struct pst_plan_answer *a, struct pst_text *text)
+{
+    const struct pst_plan_offer *warm = &a->offers[a->best];
+    const struct pst_plan_offer *ready = &a->offers[a->offers_count - 1];
+    const char *s = warm->warm == 1 ? "s" : "";
+    struct figures f;
+
+    put_figures(a, &f);
     switch (a->worth) {
     case PST_PLAN_NOT_NEEDED:
         pst_text_print(text,
-                       "  Not worth it: without one %.2f %% are in time and every class meets its "
+                       "  Not worth it: without one %s are in time and every class meets its "
                        "target; %u warm would take %s more.\n",
-                       100 * none->attained, warm->warm, price);
+                       f.none, warm->warm, f.price);
         return;
     case PST_PLAN_WORTH_IT:
         pst_text_print(text,
-                       "  Worth it: %u warm take%s %s more and lift%s what is in time from %.2f to "
-                       "%.2f %%, %s requests for each of those hours%s.\n",
-                       warm->warm, warm->warm == 1 ? "s" : "", price, warm->warm == 1 ? "s" : "",
-                       100 * none->attained, 100 * warm->attained, per_hour,
+                       "  Worth it: %u warm take%s %s more and lift%s what is in time from %s to "
+                       "%s, %s requests for each of those hours%s.\n",
+                       warm->warm, s, f.price, s, f.none, f.warm, f.per_hour,
                        warm->meets ? "" : "; not every class meets its target yet");
         return;
     case PST_PLAN_READY_IS_BETTER:
         pst_text_print(text,
                        "  Not worth it: one more ready replica instead lifts what is in time from "
-                       "%.2f to %.2f %% for %.2f replica-hours; %u warm to %.2f %% for %s.\n",
-                       100 * none->attained, 100 * ready->attained, ready->extra_hours, warm->warm,
-                       100 * warm->attained, price);
+                       "%s to %s for %.2f replica-hours; %u warm to %s for %s.\n",
+                       f.none, f.ready, ready->extra_hours, warm->warm, f.warm, f.price);
         return;
     case PST_PLAN_TOO_LITTLE:
-        pst_text_print(
-            text,
-            "  Not worth it: %u warm take%s %s more and bring%s %s requests more in time "
-            "for each of those hours; an hour of the pool serves %s.\n",
-            warm->warm, warm->warm == 1 ? "s" : "", price, warm->warm == 1 ? "s" : "", per_hour,
-            usual);
+        pst_text_print(text,
+                       "  Not worth it: %u warm take%s %s more and bring%s %s requests more in "
+                       "time for each of those hours; an hour of the pool serves %s.\n",
+                       warm->warm, s, f.price, s, f.per_hour, f.usual);
         return;
     case PST_PLAN_WORTH_COUNT:
         break;

@@ -227,6 +227,11 @@ def test_fit_knows_types_classes_and_those_never_served(tmp_path):
     assert "low: 1 requests, none of which was served" in text
     assert set(scenario["classes"]) == {"high", "vip", "low"}
     assert scenario["arrivals"]["vip-no-good-name"]["prompt"].startswith("lognormal:")
+    assert scenario["types"] == {"chat": "high"}, "the other types are no names"
+    file = tmp_path / "fitted.yaml"
+    file.write_text(text)
+    checked = subprocess.run([BINARY, "check", file], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
 
 
 def test_fit_of_a_gateways_own_log_runs(gateway, engine, tmp_path):
