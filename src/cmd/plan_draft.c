@@ -175,7 +175,7 @@ static uint64_t seconds_of(const struct draft *draft)
     return SECONDS_LEAST + (uint64_t)seconds;
 }
 
-static void put_ms(struct pst_text *text, const char *name, pst_ns span)
+static void put_span(struct pst_text *text, const char *name, pst_ns span)
 {
     pst_text_print(text, "%s%lluus", name, (unsigned long long)(span / PST_US));
 }
@@ -196,7 +196,7 @@ static void put_head(const struct draft *draft, struct pst_text *text)
 
         pst_text_print(text, "  %s: {target: %s, max_wait: %s", c->parts.name, c->parts.fields[2],
                        c->parts.fields[3]);
-        put_ms(text, ", ttl: ", 2 * c->max_wait);
+        put_span(text, ", ttl: ", 2 * c->max_wait);
         pst_text_put(text, ", on_full: reject}\n");
     }
 }
@@ -210,8 +210,8 @@ static void put_pool(const struct draft *draft, struct pst_text *text)
     if (o->cost != NULL)
         pst_text_print(text, ", cost_per_hour: %s", o->cost);
     pst_text_put(text, "}\n");
-    put_ms(text, "    life: {cold: ", o->cold);
-    put_ms(text, ", promote: ", o->promote);
+    put_span(text, "    life: {cold: ", o->cold);
+    put_span(text, ", promote: ", o->promote);
     pst_text_put(text, "}\narrivals:\n");
 }
 

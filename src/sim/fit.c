@@ -9,7 +9,9 @@
 #define STEPS        50   /* of bisection: to the last bit */
 #define ROUNDING     1e-9 /* of sums of logarithms: what varies less does not vary */
 #define NEWTON_STEPS 6
-#define CHANCE       0.6 /* of 1 / sqrt(n): such differences between distances are chance */
+#define TERMS_MOST   500
+#define TERM_LEAST   1e-12 /* of the sum */
+#define CHANCE       0.6   /* of 1 / sqrt(n): such differences between distances are chance */
 
 static double absolute(double x)
 {
@@ -90,35 +92,40 @@ static double normal(double z)
     return z < 0 ? tail : 1 - tail;
 }
 
-/* The Gamma distribution with scale 1: its series below the shape, a continued fraction above. */
+/* The Gamma distribution with scale 1, without the factor that both share: a series below … */
+static double gamma_below(double shape, double x)
+{
+    double term = 1 / shape, sum = term;
+
+    for (double n = 1; n < TERMS_MOST && term > sum * TERM_LEAST; n++) {
+        term *= x / (shape + n);
+        sum += term;
+    }
+    return sum;
+}
+
+/* … and what lies above: a continued fraction, by Lentz's method. */
+static double gamma_above(double shape, double x)
+{
+    double b = x + 1 - shape, c = 1e300, d = 1 / b, fraction = d, ratio = 0;
+
+    for (double n = 1; n < TERMS_MOST && absolute(ratio - 1) > TERM_LEAST; n++) {
+        const double a = -n * (n - shape);
+
+        b += 2;
+        d = 1 / (a * d + b);
+        c = b + a / c;
+        ratio = c * d;
+        fraction *= ratio;
+    }
+    return fraction;
+}
+
 static double gamma_cdf(double shape, double x)
 {
-    const double front = pst_exp(shape * pst_ln(x) - x - ln_gamma(shape));
+    const double factor = pst_exp(shape * pst_ln(x) - x - ln_gamma(shape));
 
-    if (x < shape + 1) {
-        double term = 1 / shape, sum = term;
-
-        for (double n = 1; n < 500 && term > sum * 1e-12; n++)
-            sum += term *= x / (shape + n);
-        return front * sum;
-    }
-    {
-        double b = x + 1 - shape, c = 1e300, d = 1 / b, h = d;
-
-        for (double n = 1; n < 500; n++) {
-            const double a = -n * (n - shape);
-            double ratio;
-
-            b += 2;
-            d = 1 / (a * d + b);
-            c = b + a / c;
-            ratio = c * d;
-            h *= ratio;
-            if (absolute(ratio - 1) < 1e-12)
-                break;
-        }
-        return 1 - front * h;
-    }
+    return x < shape + 1 ? factor * gamma_below(shape, x) : 1 - factor * gamma_above(shape, x);
 }
 
 /* The law's scale, so that its mean is what it says: Weibull's. */
