@@ -35,10 +35,11 @@ struct pst_client {
     uint16_t tries; /* times it came */
     uint8_t stream;
     uint8_t class_;
-    uint8_t state;      /* enum pst_client_state */
-    uint8_t dispatched; /* its first dispatch is counted */
-    uint8_t answered;   /* so is its first byte */
-    uint8_t streams;    /* its answer is under way, token by token */
+    uint8_t state;                  /* enum pst_client_state */
+    uint8_t dispatched;             /* its first dispatch is counted */
+    uint8_t answered;               /* so is its first byte */
+    uint8_t in_target, in_deadline; /* its first dispatch was */
+    uint8_t streams;                /* its answer is under way, token by token */
 };
 
 struct pst_clients {

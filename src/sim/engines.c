@@ -111,7 +111,7 @@ static void wind(struct pst_sim *sim, uint16_t index)
 
 static void obey(struct pst_sim *sim, const struct word *word)
 {
-    const struct pst_client *client = &sim->tickets.items[word->ticket];
+    struct pst_client *client = &sim->tickets.items[word->ticket];
 
     if (client->state != PST_CLIENT_RUNNING || client->run != word->run)
         return; /* closed meanwhile */
@@ -122,8 +122,11 @@ static void obey(struct pst_sim *sim, const struct word *word)
         if (word->count == 1)
             pst_gate_side_first(sim, word->ticket);
         break;
+    case PST_ENGINE_TOO_LONG: /* an answer of the engine's own: 400, which tells of no tokens */
+        client->prompt_tokens = client->output_tokens = 0;
+        pst_gate_side_end(sim, word->ticket, PST_END_DONE);
+        break;
     case PST_ENGINE_DONE:
-    case PST_ENGINE_TOO_LONG: /* an answer of the engine's own: 400 */
         pst_gate_side_end(sim, word->ticket, PST_END_DONE);
         break;
     case PST_ENGINE_REFUSED:

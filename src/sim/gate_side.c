@@ -345,7 +345,8 @@ void pst_gate_side_end(struct pst_sim *sim, uint32_t ticket, enum pst_end end)
     event.u.end.kind = (uint8_t)end;
     if (end == PST_END_DONE) {
         event.u.end.tokens_in = client->prompt_tokens;
-        event.u.end.tokens_out = client->output_tokens * places_of(sim, client);
+        event.u.end.tokens_out = (uint32_t)pst_min_u64(
+            (uint64_t)client->output_tokens * places_of(sim, client), UINT32_MAX);
     }
     stop_running(sim, client);
     pst_gate_side_event(sim, &event);

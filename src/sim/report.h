@@ -19,7 +19,7 @@ struct pst_report_class {
     uint64_t
         outcomes[PST_OUTCOME_COUNT]; /* final ones: a refused client that came again has its last */
     uint64_t retried;                /* came again after a refusal */
-    uint64_t in_target, in_deadline; /* dispatched within target, max_wait */
+    uint64_t in_target, in_deadline; /* done, and dispatched within target, max_wait */
     struct pst_hist wait, ttft;      /* ns; of those dispatched */
     struct {
         uint64_t count, sum_ns;

@@ -72,7 +72,7 @@ void pst_tally_retried(struct pst_tally *tally, const struct pst_client *client)
         class_->retried++;
 }
 
-void pst_tally_dispatched(struct pst_tally *tally, const struct pst_client *client, pst_ns now)
+void pst_tally_dispatched(struct pst_tally *tally, struct pst_client *client, pst_ns now)
 {
     struct pst_report_class *class_ = class_of(tally, client);
     uint8_t c = client->class_;
@@ -85,8 +85,8 @@ void pst_tally_dispatched(struct pst_tally *tally, const struct pst_client *clie
     pst_hist_add(&class_->wait, wait);
     batch = (uint32_t)((client->arrived - tally->report.begin) / tally->batch_ns);
     pst_hist_add(&tally->batches[c * PST_REPORT_BATCHES + batch], wait);
-    class_->in_target += wait <= tally->target[c];
-    class_->in_deadline += wait <= tally->deadline[c];
+    client->in_target = wait <= tally->target[c];
+    client->in_deadline = wait <= tally->deadline[c];
 }
 
 void pst_tally_answered(struct pst_tally *tally, const struct pst_client *client, pst_ns now)
@@ -102,8 +102,13 @@ void pst_tally_ended(struct pst_tally *tally, const struct pst_client *client,
 {
     struct pst_report_class *class_ = class_of(tally, client);
 
-    if (class_ != NULL)
-        class_->outcomes[outcome]++;
+    if (class_ == NULL)
+        return;
+    class_->outcomes[outcome]++;
+    if (outcome == PST_OUTCOME_DONE) { /* what broke was not served, however early it was sent on */
+        class_->in_target += client->in_target;
+        class_->in_deadline += client->in_deadline;
+    }
 }
 
 static void digest(struct pst_tally *tally, uint64_t word)

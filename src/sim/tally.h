@@ -30,8 +30,8 @@ void pst_tally_done(struct pst_tally *tally); /* takes a zeroed one */
 
 void pst_tally_arrived(struct pst_tally *tally, const struct pst_client *client);
 void pst_tally_retried(struct pst_tally *tally, const struct pst_client *client);
-/* Its first dispatch. */
-void pst_tally_dispatched(struct pst_tally *tally, const struct pst_client *client, pst_ns now);
+/* Its first dispatch; whether that was in time is kept with it. */
+void pst_tally_dispatched(struct pst_tally *tally, struct pst_client *client, pst_ns now);
 /* The first byte of its answer. */
 void pst_tally_answered(struct pst_tally *tally, const struct pst_client *client, pst_ns now);
 void pst_tally_ended(struct pst_tally *tally, const struct pst_client *client,

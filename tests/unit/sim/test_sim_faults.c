@@ -81,6 +81,26 @@ static void begun_answers_break(void **state)
     scene_close(&scene);
 }
 
+/* Sent on at once, and broken all the same: nobody got what was promised. */
+static void broken_answers_attain_nothing(void **state)
+{
+    const struct pst_report_class *high;
+    struct scene scene;
+
+    (void)state;
+    quiet(&scene);
+    scene.streams[0].service = scene_time("tokens:10ms:0ms:40ms");
+    scene.policy.replicas = 16; /* nobody ever waits */
+    scene_fault(&scene, PST_FAULT_KILL, 600 * PST_S, 0, 8);
+    scene_run(&scene, 1);
+    high = &scene.report->classes[0];
+    assert_true(high->outcomes[PST_OUTCOME_FAILED] > 0);
+    assert_int_equal(pst_hist_quantile(&high->wait, 999999), 0);
+    assert_int_equal(high->in_target, high->outcomes[PST_OUTCOME_DONE]);
+    assert_int_equal(high->in_deadline, high->outcomes[PST_OUTCOME_DONE]);
+    scene_close(&scene);
+}
+
 static uint64_t p50(const struct scene *scene)
 {
     return pst_hist_quantile(&scene->report->classes[0].ttft, 500000);
@@ -334,6 +354,7 @@ int main(void)
         cmocka_unit_test(the_killed_are_replaced),
         cmocka_unit_test(the_scaler_replaces_them_too),
         cmocka_unit_test(begun_answers_break),
+        cmocka_unit_test(broken_answers_attain_nothing),
         cmocka_unit_test(slow_ones_take_longer_until_they_are_well),
         cmocka_unit_test(some_are_born_slow),
         cmocka_unit_test(the_hung_go_on_where_they_were),
