@@ -285,7 +285,7 @@ static void put_types(const struct pst_plan_fitted *fitted, struct pst_text *tex
 static void put_frame(const struct pst_plan_fitted *fitted, struct pst_text *text)
 {
     pst_text_print(text, "name: fitted\nhorizon: %llus\n",
-                   (unsigned long long)(fitted->span / PST_S + 1));
+                   (unsigned long long)fitted->span / PST_S + 1);
     put_classes(fitted, text);
     put_types(fitted, text);
     pst_text_put(text, "pools:\n");

@@ -13,9 +13,10 @@
 #include "cmd/sim_recording.h"
 #include "cmd/study.h"
 
-#define MOST      PST_REPLICAS_MAX
-#define CLEAR     "\033[K"
-#define FROM_TEXT "the scenario of the options"
+#define MOST         PST_REPLICAS_MAX
+#define SIDE_BY_SIDE 2 /* N and N - 1 */
+#define CLEAR        "\033[K"
+#define FROM_TEXT    "the scenario of the options"
 
 /* One pool's sizing: runs of the gate, by replicas. */
 struct sizing {
@@ -83,20 +84,21 @@ static int simulate(struct sizing *s, const struct pst_scenario *scenario, struc
     return rc;
 }
 
-/* Runs those of `first` and `first + 1` that are wanted and were not run yet, side by side. */
+/* So many numbers from `first` on, those that were not run yet, side by side. */
 static int run_static(struct sizing *s, uint32_t first, uint32_t count)
 {
     struct pst_study study = {0};
-    struct pst_sim_report *reports[2] = {NULL, NULL};
+    struct pst_sim_report *reports[SIDE_BY_SIDE] = {NULL};
     int rc;
 
+    PST_ASSERT(count <= SIDE_BY_SIDE);
     for (uint32_t n = first; n < first + count; n++)
         if (n > 0 && n <= MOST && s->runs[n] == NULL)
             study.policies[study.policies_count++] = policy_of(PST_PILOT_STATIC, n, UINT32_MAX);
     if (study.policies_count == 0)
         return PST_OK;
     rc = simulate(s, &s->scene.scenario, &study, reports);
-    for (uint32_t i = 0; i < study.policies_count && rc == PST_OK; i++)
+    for (uint32_t i = 0; i < SIDE_BY_SIDE && i < study.policies_count && rc == PST_OK; i++)
         s->runs[study.policies[i].policy.replicas] = reports[i];
     return rc;
 }
@@ -152,7 +154,7 @@ static int search(struct sizing *s)
         from = a->plain;
     else if (rc != PST_E_INVALID)
         return rc;
-    rc = run_static(s, from - 1, 2);
+    rc = run_static(s, from - 1, SIDE_BY_SIDE);
     if (rc == PST_OK)
         rc = pst_plan_search(try_gate, s, from, MOST, &a->replicas);
     if (rc != PST_OK)

@@ -54,8 +54,10 @@ static double ln_gamma(double x)
 {
     double below = 1;
 
-    for (; x < 10; x += 1)
+    while (x < 10) {
         below *= x;
+        x += 1;
+    }
     return (x - 0.5) * pst_ln(x) - x + 0.918938533204672742 + 1 / (12 * x) - 1 / (360 * x * x * x) -
            pst_ln(below);
 }
@@ -65,8 +67,10 @@ static double digamma(double x)
 {
     double sum = 0;
 
-    for (; x < 10; x += 1)
+    while (x < 10) {
         sum -= 1 / x;
+        x += 1;
+    }
     return sum + pst_ln(x) - 1 / (2 * x) - 1 / (12 * x * x) + 1 / (120 * x * x * x * x);
 }
 
@@ -75,8 +79,10 @@ static double trigamma(double x)
 {
     double sum = 0;
 
-    for (; x < 10; x += 1)
+    while (x < 10) {
         sum += 1 / (x * x);
+        x += 1;
+    }
     return sum + 1 / x + 1 / (2 * x * x) + 1 / (6 * x * x * x);
 }
 
@@ -97,7 +103,7 @@ static double gamma_below(double shape, double x)
 {
     double term = 1 / shape, sum = term;
 
-    for (double n = 1; n < TERMS_MOST && term > sum * TERM_LEAST; n++) {
+    for (int n = 1; n < TERMS_MOST && term > sum * TERM_LEAST; n++) {
         term *= x / (shape + n);
         sum += term;
     }
@@ -109,8 +115,8 @@ static double gamma_above(double shape, double x)
 {
     double b = x + 1 - shape, c = 1e300, d = 1 / b, fraction = d, ratio = 0;
 
-    for (double n = 1; n < TERMS_MOST && absolute(ratio - 1) > TERM_LEAST; n++) {
-        const double a = -n * (n - shape);
+    for (int n = 1; n < TERMS_MOST && absolute(ratio - 1) > TERM_LEAST; n++) {
+        const double a = n * (shape - n);
 
         b += 2;
         d = 1 / (a * d + b);
