@@ -61,7 +61,9 @@ static const struct {
     [PST_MEASURE_REPLICAS_MAX] = {UNIT_NUMBER, "Most that existed."},
     [PST_MEASURE_SCALE_UPS] = {UNIT_NUMBER, "Decisions for more."},
     [PST_MEASURE_SCALE_DOWNS] = {UNIT_NUMBER, "Decisions for fewer."},
-    [PST_MEASURE_DIRECTION_CHANGES] = {UNIT_NUMBER, "More after fewer, or fewer after more."},
+    [PST_MEASURE_DIRECTION_CHANGES] =
+        {UNIT_NUMBER,
+         "More after fewer, or fewer after more: of the number decided, pool by pool."},
     [PST_MEASURE_DIRECTION_CHANGES_PER_HOUR] = {UNIT_NUMBER, "The same by the hour."},
     [PST_MEASURE_UPS_PER_BURST] = {UNIT_NUMBER, "Decisions for more, by bursts that began."},
     [PST_MEASURE_KILLED_IN_FLIGHT] = {UNIT_NUMBER,

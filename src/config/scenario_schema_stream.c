@@ -109,7 +109,7 @@ static const struct pst_field trace_rows[] = {
      .fallback = "100%",
      .min = 1,
      .max = PST_PPM,
-     .doc = "Share of its requests that are kept, drawn with the seed."},
+     .doc = "Share of its requests that are kept, drawn with the file's seed."},
 };
 static const struct pst_section trace_section = {.title = "arrivals.*.trace",
                                                  .doc =

@@ -42,9 +42,10 @@ static void strike(struct pst_sim *sim, const struct pst_fault *fault, uint16_t 
     if (fault->kind == PST_FAULT_SLOW) {
         replica->fault_factor = fault->factor > 0.0 ? fault->factor : 1.0;
         replica->slow_until = fault->until;
-    } else if (replica->hung_until == 0) {
-        replica->hung_since = sim->now;
-        replica->hung_until = fault->until;
+    } else {
+        if (replica->hung_until == 0)
+            replica->hung_since = sim->now;
+        replica->hung_until = pst_max_u64(replica->hung_until, fault->until);
     }
     if (sim->engines != NULL)
         pst_engines_time(sim, index);
@@ -73,14 +74,12 @@ static void begin(struct pst_sim *sim, const struct pst_fault *fault)
     case PST_FAULT_HANG:
         strike_some(sim, fault);
         return;
-    case PST_FAULT_QUOTA:
-        sim->quota[fault->pool] = fault->count;
-        break;
     case PST_FAULT_ROLLOUT:
         sim->pools[fault->pool].revision++;
         break;
     case PST_FAULT_STUCK:
     case PST_FAULT_FAIL:
+    case PST_FAULT_QUOTA:
     case PST_FAULT_OUTAGE:
     case PST_FAULT_BLIND:
         break;
@@ -119,6 +118,20 @@ static void repair(struct pst_sim *sim, const struct pst_fault *fault)
         if (sim->lives.items[r].phase != PST_LIVES_GONE && sim->lives.items[r].pool == fault->pool)
             heal(sim, r);
     }
+}
+
+uint32_t pst_faults_quota(const struct pst_sim *sim, uint16_t pool)
+{
+    uint32_t quota = UINT32_MAX;
+
+    for (uint32_t i = 0; i < sim->scenario->faults_count; i++) {
+        const struct pst_fault *fault = &sim->scenario->faults[i];
+
+        if (fault->kind == PST_FAULT_QUOTA && fault->pool == pool && fault->at <= sim->now &&
+            sim->now < fault->until && fault->count < quota)
+            quota = fault->count;
+    }
+    return quota;
 }
 
 void pst_faults_event(struct pst_sim *sim, const struct pst_event *event)

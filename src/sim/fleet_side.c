@@ -58,12 +58,7 @@ static void become_ready(struct pst_sim *sim, uint16_t index)
 
 static int create(struct pst_sim *sim, uint16_t pool, uint16_t *ret_index)
 {
-    int rc;
-
-    if (sim->faults_on[PST_FAULT_QUOTA][pool] > 0 &&
-        pst_lives_existing(&sim->lives, pool) >= sim->quota[pool])
-        return PST_E_FULL;
-    rc = pst_lives_create(&sim->lives, pool, sim->now, ret_index);
+    const int rc = pst_lives_create(&sim->lives, pool, sim->now, ret_index);
     if (rc == PST_OK)
         sim->lives.items[*ret_index].revision = sim->pools[pool].revision;
     return rc;
@@ -73,8 +68,11 @@ int pst_fleet_side_start(struct pst_sim *sim, uint16_t pool, uint32_t op, bool w
 {
     struct pst_lives_replica *replica;
     uint16_t index;
-    int rc = create(sim, pool, &index);
+    int rc;
 
+    if (pst_lives_existing(&sim->lives, pool) >= pst_faults_quota(sim, pool))
+        return PST_E_FULL;
+    rc = create(sim, pool, &index);
     if (rc != PST_OK)
         return rc;
     replica = &sim->lives.items[index];

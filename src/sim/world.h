@@ -95,7 +95,6 @@ struct pst_sim {
     struct pst_engines *engines; /* NULL: no pool is in token mode */
     struct pst_world_pool pools[PST_POOLS_MAX];
     uint8_t faults_on[PST_FAULT_KIND_COUNT][PST_POOLS_MAX];
-    uint32_t quota[PST_POOLS_MAX]; /* while its fault lasts */
     struct pst_tally tally;
 };
 
@@ -165,6 +164,8 @@ void pst_actuator_reconcile(struct pst_sim *sim, uint16_t pool);
 
 /* faults.c */
 void pst_faults_plan(struct pst_sim *sim);
+/* No more of the pool's replicas may exist now; UINT32_MAX: as many as there is room for. */
+uint32_t pst_faults_quota(const struct pst_sim *sim, uint16_t pool);
 void pst_faults_event(struct pst_sim *sim, const struct pst_event *event);
 
 #endif

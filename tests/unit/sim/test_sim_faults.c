@@ -159,6 +159,49 @@ static void the_hung_go_on_where_they_were(void **state)
     scene_close(&scene);
 }
 
+/* Two pauses that overlap are one, whichever is told first; the narrower of two quotas holds. */
+static void faults_may_overlap(void **state)
+{
+    static const struct {
+        pst_ns until[2];
+    } rows[] = {{{700 * PST_S, 750 * PST_S}}, {{750 * PST_S, 700 * PST_S}}};
+
+    (void)state;
+    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
+        struct scene scene;
+
+        quiet(&scene);
+        scene.streams[0].per_s = 2;
+        scene.streams[0].service = scene_time("const:1s");
+        scene_fault(&scene, PST_FAULT_HANG, 600 * PST_S, rows[i].until[0], 1);
+        scene_fault(&scene, PST_FAULT_HANG, 650 * PST_S, rows[i].until[1], 1);
+        scene_open(&scene, 1);
+        assert_int_equal(pst_sim_run(scene.sim, 749 * PST_S), PST_OK);
+        assert_true(pst_lives_hangs(&scene.sim->lives.items[0], scene.sim->now));
+        scene_finish(&scene);
+        assert_int_equal(done(&scene), scene.report->classes[0].arrived);
+        assert_true(scene.report->classes[0].ttft.max > 140 * PST_S);
+        assert_true(scene.report->classes[0].ttft.max < 160 * PST_S);
+        scene_close(&scene);
+
+        quiet(&scene);
+        scene.streams[0].per_s = 30;
+        scene.policy.replicas = 6;
+        scene_fault(&scene, PST_FAULT_KILL, 100 * PST_S, 0, 6);
+        scene_fault(&scene, PST_FAULT_QUOTA, 0, i == 0 ? 600 * PST_S : 900 * PST_S, 2);
+        scene_fault(&scene, PST_FAULT_QUOTA, 10 * PST_S, i == 0 ? 900 * PST_S : 600 * PST_S, 4);
+        scene_open(&scene, 1);
+        assert_int_equal(existing(&scene), 6);
+        assert_int_equal(pst_sim_run(scene.sim, 599 * PST_S), PST_OK);
+        assert_int_equal(existing(&scene), 2);
+        assert_int_equal(pst_sim_run(scene.sim, 899 * PST_S), PST_OK);
+        assert_int_equal(existing(&scene), i == 0 ? 4 : 2);
+        assert_int_equal(pst_sim_run(scene.sim, 1000 * PST_S), PST_OK);
+        assert_int_equal(existing(&scene), 6);
+        scene_close(&scene);
+    }
+}
+
 /* For ever: the limit of the first byte ends what hangs, and the probes take it out. */
 static void the_hung_for_ever_are_found_out(void **state)
 {
@@ -358,6 +401,7 @@ int main(void)
         cmocka_unit_test(slow_ones_take_longer_until_they_are_well),
         cmocka_unit_test(some_are_born_slow),
         cmocka_unit_test(the_hung_go_on_where_they_were),
+        cmocka_unit_test(faults_may_overlap),
         cmocka_unit_test(the_hung_for_ever_are_found_out),
         cmocka_unit_test(silent_streams_are_found_out),
         cmocka_unit_test(stuck_starts_stay_stuck),
