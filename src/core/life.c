@@ -372,12 +372,19 @@ static void overdue_asks(struct pst_scaler *scaler, uint16_t pool, pst_ns timeou
     }
 }
 
+/* It does what we said, and nobody has told of it yet. */
+static bool is_by_our_word(const struct pst_scaler_replica *r)
+{
+    return r->life == PST_LIFE_PROMOTED || r->life == PST_LIFE_DRAINING ||
+           r->life == PST_LIFE_CANCELLED || r->life == PST_LIFE_REMOVED;
+}
+
 void pst_life_let_go(struct pst_scaler *scaler, uint16_t pool)
 {
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         struct pst_scaler_replica *r = &scaler->replicas[i];
 
-        if (r->life != PST_LIFE_NONE && r->pool == pool)
+        if (r->pool == pool && is_by_our_word(r))
             pst_life_enter(scaler, i, first_life(r));
     }
     for (uint32_t i = scaler->asks_count; i-- > 0;) {

@@ -267,6 +267,100 @@ static void test_configuration(void **state)
     world_done(&w);
 }
 
+static void new_replica(struct world *w, uint16_t pool, uint16_t index, uint32_t op)
+{
+    struct pst_scaler_event event = {.kind = PST_SCALER_REPLICA, .pool = pool, .now = w->now};
+
+    event.u.replica.replica = index;
+    event.u.replica.state = PST_REPLICA_READY;
+    event.u.replica.op = op;
+    pst_scaler_step(w->scaler, &event);
+}
+
+static uint32_t desired_of(const struct world *w, uint16_t pool)
+{
+    struct pst_scaler_action action;
+
+    assert_true(pst_scaler_decision(w->scaler, pool, &action));
+    return action.u.decision.desired;
+}
+
+/* What holds for a scaler that is fresh holds for a pool that is. */
+static void test_appended_pool(void **state)
+{
+    struct pst_scaler_config config = world_config();
+    struct world w;
+
+    (void)state;
+    world_init(&w, &config, "an appended pool");
+    world_play(&w, "r1 +300 #");
+    config.pools_count = 2;
+    config.pools[1] = config.pools[0];
+    config.pools[1].stale_after = 0;
+    assert_int_equal(pst_scaler_reconfigure(w.scaler, &config), PST_OK);
+    new_replica(&w, 1, 20, 0);
+    new_replica(&w, 1, 21, 0);
+    new_replica(&w, 1, 22, 0);
+    for (int i = 0; i < 100; i++) {
+        struct pst_scaler_event event = {.kind = PST_SCALER_OBSERVE_POOL, .pool = 1, .now = w.now};
+
+        pst_scaler_step(w.scaler, &event);
+        world_play(&w, "+1");
+    }
+    assert_int_equal(desired_of(&w, 1), 3);
+    assert_string_equal(w.log, "");
+    world_done(&w);
+}
+
+/* News that names a newer START, or another pool: the replica that had the index is gone. */
+static void test_index_with_a_new_owner(void **state)
+{
+    struct pst_scaler_config config = world_config();
+    struct pst_scaler_action action;
+    struct world w;
+
+    (void)state;
+    config.pools[0].actuate = 0;
+    config.pools_count = 2;
+    config.pools[1] = config.pools[0];
+    world_init(&w, &config, "a new owner");
+    new_replica(&w, 0, 5, 0);
+    new_replica(&w, 0, 6, 0);
+    world_play(&w, "+1");
+    assert_true(pst_scaler_decision(w.scaler, 0, &action));
+    assert_int_equal(action.u.decision.ready, 2);
+    new_replica(&w, 1, 6, 0);
+    world_play(&w, "+1");
+    assert_true(pst_scaler_decision(w.scaler, 0, &action));
+    assert_int_equal(action.u.decision.ready, 1);
+    assert_true(pst_scaler_decision(w.scaler, 1, &action));
+    assert_int_equal(action.u.decision.ready, 1);
+    world_done(&w);
+}
+
+/* Whoever acts from now on is not bound by what we said: what was drained and serves is counted. */
+static void test_handed_over(void **state)
+{
+    struct pst_scaler_config config = world_config();
+    struct pst_scaler_action action;
+    struct world w;
+
+    (void)state;
+    world_init(&w, &config, "handed over");
+    world_play(&w, "r3 f3 +101 nodrain f1 +60 ?1:");
+    config.pools[0].actuate = 0;
+    assert_int_equal(pst_scaler_reconfigure(w.scaler, &config), PST_OK);
+    w.log[0] = '\0';
+    for (uint16_t r = 0; r < 3; r++)
+        world_set(&w, r, PST_REPLICA_READY);
+    world_play(&w, "+200");
+    assert_string_equal(w.log, "");
+    assert_true(pst_scaler_decision(w.scaler, 0, &action));
+    assert_int_equal(action.u.decision.ready, 3);
+    assert_int_equal(action.u.decision.draining, 0);
+    world_done(&w);
+}
+
 /* Pools decide alone, and share the places that replicas can have. */
 static void test_pools(void **state)
 {
@@ -422,6 +516,9 @@ int main(void)
         cmocka_unit_test(test_start_times_are_measured),
         cmocka_unit_test(test_record),
         cmocka_unit_test(test_configuration),
+        cmocka_unit_test(test_appended_pool),
+        cmocka_unit_test(test_index_with_a_new_owner),
+        cmocka_unit_test(test_handed_over),
         cmocka_unit_test(test_pools),
         cmocka_unit_test(test_any_weather),
         cmocka_unit_test(test_nonsense),

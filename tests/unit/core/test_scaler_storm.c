@@ -5,11 +5,11 @@
  * when the storm is over every pool comes to what it asks for.
  */
 #include "core/num.h"
-#include "core/prng.h"
+#include "scaler_numbers.h"
 #include "scaler_world.h"
 
-#define STEPS    20000
-#define SEEDS    8
+#define STEPS    10000
+#define SEEDS    6
 #define REPLICAS 24
 #define ASKS_MAX 512
 
@@ -57,56 +57,7 @@ static uint32_t below(struct storm *s, uint32_t bound)
     return (uint32_t)pst_prng_below(&s->prng, bound);
 }
 
-static uint64_t one_of(struct storm *s, const uint64_t *values, uint32_t count)
-{
-    return values[below(s, count)];
-}
-
-#define ONE_OF(s, ...)                                                                             \
-    one_of(s, (const uint64_t[]){__VA_ARGS__}, PST_COUNT_OF(((const uint64_t[]){__VA_ARGS__})))
-
-/* ---- configurations ---- */
-
-static void draw_pool(struct storm *s, struct pst_scaler_pool *p)
-{
-    p->max = 1 + below(s, (uint32_t)ONE_OF(s, 1, 4, REPLICAS));
-    p->min = below(s, (uint32_t)ONE_OF(s, 1, 2, p->max + 1));
-    p->warm = below(s, (uint32_t)ONE_OF(s, 1, 1, 3));
-    p->slots = (uint32_t)ONE_OF(s, 1, 8, 14, UINT16_MAX);
-    p->rule = (uint8_t)ONE_OF(s, PST_RULE_AHEAD, PST_RULE_AHEAD, below(s, PST_RULE_COUNT));
-    p->actuate = below(s, 8) > 0;
-    p->out_above = ONE_OF(s, 0, 2 * PST_S, PST_NEVER);
-    p->in_below = ONE_OF(s, 0, 500 * PST_MS);
-    p->in_after = ONE_OF(s, 0, 60 * PST_S, 60 * PST_S, PST_NEVER);
-    p->start_time = ONE_OF(s, 0, PST_S, 100 * PST_S, 3600 * PST_S);
-    p->warm_time = ONE_OF(s, 0, 5 * PST_S);
-    p->start_timeout = ONE_OF(s, 1, 300 * PST_S, 300 * PST_S, PST_NEVER);
-    p->drain_deadline = ONE_OF(s, 0, 60 * PST_S, PST_NEVER);
-    p->rotate = ONE_OF(s, 0, PST_S, 900 * PST_S);
-    p->stale_after = ONE_OF(s, 0, 15 * PST_S, 15 * PST_S);
-    p->utilisation_ppm = (uint32_t)ONE_OF(s, 0, 1, 850000, PST_PPM);
-    p->inflight_guard_ppm = (uint32_t)ONE_OF(s, 0, 1, 800000, PST_PPM);
-    p->gpu_guard_ppm = (uint32_t)ONE_OF(s, 0, 0, 500000);
-    p->qps_milli = (uint32_t)ONE_OF(s, 1, 5000, UINT32_MAX);
-    p->cost_micro = ONE_OF(s, 0, 0, 2500000);
-    p->budget_hour_micro = ONE_OF(s, 0, 1, 10000000, UINT64_MAX);
-    p->budget_day_micro = ONE_OF(s, 0, 0, 60000000);
-}
-
-static void draw_numbers(struct storm *s, struct pst_scaler_config *config)
-{
-    for (uint32_t c = 0; c < config->classes_count; c++) {
-        struct pst_scaler_class *class_ = &config->classes[c];
-
-        class_->target = ONE_OF(s, 0, 100 * PST_MS, 10 * PST_S);
-        class_->max_wait = ONE_OF(s, 0, 5 * PST_S, 60 * PST_S, 7200 * PST_S, PST_NEVER);
-        class_->depth_weight = (uint32_t)ONE_OF(s, 0, 1, 3);
-        class_->envelope = (uint8_t)below(s, 2);
-        class_->sheds = (uint8_t)below(s, 2);
-    }
-    for (uint32_t p = 0; p < config->pools_count; p++)
-        draw_pool(s, &config->pools[p]);
-}
+#define ONE_OF(storm, ...) NUMBERS_ONE_OF(&(storm)->prng, __VA_ARGS__)
 
 /* Others act from now on: what was said there is void. */
 static void shadow_let_go(struct storm *s, uint16_t pool)
@@ -121,9 +72,10 @@ static void shadow_let_go(struct storm *s, uint16_t pool)
     for (uint16_t i = 0; i < REPLICAS; i++) {
         struct shadow_replica *r = &s->replicas[i];
 
-        if (r->pool != pool)
+        if (r->pool != pool || !(r->is_draining || r->must_go || r->is_promoted))
             continue;
         r->is_draining = r->must_go = r->is_promoted = false;
+        r->has_served = r->state == PST_REPLICA_READY;
         r->is_warm = r->state == PST_REPLICA_WARM;
     }
 }
@@ -134,7 +86,7 @@ static void reconfigure(struct storm *s)
 
     if (next.pools_count < 4 && below(s, 4) == 0)
         next.pools[next.pools_count++] = next.pools[0];
-    draw_numbers(s, &next);
+    numbers_draw(&s->prng, &next);
     for (uint16_t p = 0; p < s->config.pools_count; p++) {
         if (s->config.pools[p].actuate && !next.pools[p].actuate)
             shadow_let_go(s, p);
@@ -596,7 +548,7 @@ static void test_storm(void **state)
         s.config.classes_count = (uint32_t)ONE_OF(&s, 1, 3, PST_CLASSES_MAX);
         s.config.pools_count = 1 + below(&s, 2);
         s.config.replicas_max = REPLICAS;
-        draw_numbers(&s, &s.config);
+        numbers_draw(&s.prng, &s.config);
         for (uint32_t p = 0; p < PST_POOLS_MAX; p++)
             s.observed_at[p] = PST_NEVER;
         assert_int_equal(pst_scaler_new(&s.config, &s.scaler), PST_OK);
