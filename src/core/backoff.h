@@ -1,6 +1,9 @@
 /*
  * backoff.h - starts that fail are not asked for again and again.
  *
+ * Why: where there is no quota, or an image is broken, each try fails as the last one did; a try a second
+ * would bury whoever hands out replicas, and find nothing out.
+ *
  * Guarantee: after a failure no start is asked for for 5 s, doubling to 5 min; then one at a time until
  * one succeeds. Failures of starts that were asked for together count once.
  */

@@ -376,9 +376,7 @@ void pst_demand_view(const struct pst_demand *d, struct pst_demand_view *ret_vie
     *ret_view = (struct pst_demand_view){
         .rate_milli = pst_to_u64(pst_window_mean(&d->requests, 60) * 1000),
         .inflight = d->inflight,
-        .slots = d->slots,
         .tickets = d->tickets,
-        .service = pst_to_u64(pst_demand_service_s(d) * PST_S),
     };
     for (uint32_t c = 0; c < d->classes_count; c++)
         ret_view->queued[c] = d->classes[c].queued;

@@ -8,18 +8,21 @@
  * The terms, in replicas of `slots` slots each (formulas: docs/policy.md):
  *
  *   now        staffed by queueing (Erlang C, Allen-Cunneen) for the rate, service time and
- *              variability that were measured, so that each class's P99 wait meets its target
- *   ahead      mu = max over v of (B + A(u, v)) / (v - u + D): the least rate that meets every class's
- *              deadline D over the forecast, from u = one start time ahead until nothing waits; B what
- *              waits at u (outlook.h)
+ *              variability that were measured, so that the P99 wait of a class that cannot wait for a
+ *              start meets its target; work that can wait is planned to fill `utilisation` of the slots
+ *   ahead      mu = max over v of (B(u) + A(u, v) + H(v, v + D)) / (v - u + D): the least rate that meets
+ *              every class's deadline D over the forecast, from u = one start time ahead until nothing
+ *              waits; B what waits at u, A what comes, H what the classes above take (outlook.h)
  *   backlog    seconds of backlog above out_above
  *   sla        a class's P99 wait is past its target now, and more slots would help
  *   envelope   the largest work of the class and those above in any window w of the last hour, over
- *              w + target + residual service time, for classes that cannot wait for a start
+ *              w + target + residual service time, for classes that cannot wait for a start; of the
+ *              hour's work half a percent may be late (envelope.h)
  *
  * Bursts whose usual length is below the start time add no replicas: they are queued, shed or spilled.
  *
- * Guarantee: pure; O(classes x horizon) per tick; fixed memory. Refused work counts once, and fades
+ * Guarantee: pure; O(classes x horizon) per look ahead, of which a decision takes some ten; fixed memory,
+ * nearly all of it the forecasts' (1.4 MB for each class, touched as time passes). Refused work counts once, and fades
  * over the class's max_wait. An unknown second is a gap, not zero.
  */
 #ifndef PST_CORE_DEMAND_H
@@ -70,9 +73,7 @@ struct pst_demand_view {
     uint64_t rate_milli; /* requests in 1,000 s, over the last minute */
     uint32_t queued[PST_CLASSES_MAX];
     uint32_t inflight;
-    uint32_t slots; /* of ready replicas, as the gate says */
-    bool tickets;   /* anything queued or in flight */
-    pst_ns service; /* mean slot-time; 0: not known */
+    bool tickets; /* anything queued or in flight */
 };
 void pst_demand_view(const struct pst_demand *demand, struct pst_demand_view *ret_view);
 

@@ -2,6 +2,9 @@
  * floors.h - replicas that somebody wants for a while, whatever the load: by the clock (cron), by a
  * learned day (profile), for a canary.
  *
+ * Why: what an operator knows of tomorrow is in no series yet; and what is wanted at nine must have been
+ * asked for a start time before nine.
+ *
  * Guarantee: a floor holds from one look-ahead before `from` until just before `until`, so that what it
  * asks for is ready when it begins; of several the largest counts. A floor told again with the same
  * source and times replaces itself. When the table is full, the one that ends first gives way.

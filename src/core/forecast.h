@@ -46,7 +46,7 @@ struct pst_forecast;
 
 /*
  * A series of steps of this length (1 s … 1 h, dividing an hour). Remembers two weeks and a bit: of 10 s,
- * in 1.4 MB. PST_OK, PST_E_INVALID or PST_E_NOMEM. *ret_forecast is the caller's to free.
+ * in 1.4 MB, most of it touched only as the judge's four days and the two weeks fill. PST_OK, PST_E_INVALID or PST_E_NOMEM. *ret_forecast is the caller's to free.
  */
 int pst_forecast_new(pst_ns step, struct pst_forecast **ret_forecast);
 void pst_forecast_free(struct pst_forecast *forecast); /* takes NULL */

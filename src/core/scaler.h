@@ -65,7 +65,7 @@ struct pst_scaler_pool {
 };
 
 struct pst_scaler_config {
-    uint64_t seed;
+    uint64_t seed; /* of the run; nothing in the scaler is drawn */
     uint32_t classes_count;
     uint32_t pools_count;
     uint32_t replicas_max; /* <= PST_REPLICAS_MAX */

@@ -53,8 +53,7 @@ static void ticks_need_not_be_even(void **state)
     expect_term(&r, PST_TERM_AHEAD, 3, "ahead");
     pst_demand_view(r.demand, &view);
     assert_true(view.rate_milli >= 369000 && view.rate_milli <= 371000);
-    assert_true(view.service >= 99 * PST_MS && view.service <= 101 * PST_MS);
-    assert_true(view.slots == 56 && view.inflight == 37 && view.tickets);
+    assert_true(view.inflight == 37 && view.tickets);
     pst_demand_free(r.demand);
 }
 
