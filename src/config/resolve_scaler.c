@@ -70,7 +70,6 @@ void pst_resolve_scaler(struct pst_resolver *r)
     struct pst_scaler_config *scaler = &r->config->scaler;
     const char *currency = NULL;
 
-    scaler->seed = r->config->gate.seed;
     scaler->replicas_max = PST_REPLICAS_MAX;
     scaler->classes_count = (uint32_t)r->draft->classes.count;
     scaler->pools_count = (uint32_t)r->draft->pools.count;

@@ -63,8 +63,7 @@ void pst_demand_terms(struct pst_demand *demand, const struct pst_supply *supply
 uint32_t pst_demand_most(struct pst_demand *demand, const struct pst_supply *supply, uint32_t have,
                          pst_ns span);
 /* With so many replicas, does every class's predicted wait stay inside its target? */
-bool pst_demand_bears(const struct pst_demand *demand, const struct pst_supply *supply,
-                      uint32_t replicas);
+bool pst_demand_bears(const struct pst_demand *demand, uint32_t replicas);
 /* Queued work of all classes over the ready slots; PST_NEVER: there are none. */
 pst_ns pst_demand_backlog(const struct pst_demand *demand, const struct pst_supply *supply);
 

@@ -340,14 +340,12 @@ uint32_t pst_demand_most(struct pst_demand *d, const struct pst_supply *supply, 
     }
 }
 
-bool pst_demand_bears(const struct pst_demand *d, const struct pst_supply *supply,
-                      uint32_t replicas)
+bool pst_demand_bears(const struct pst_demand *d, uint32_t replicas)
 {
     uint32_t last = pst_demand_lead(d) + AFTER_S / PST_OUTLOOK_STEP_S;
     double slots = (double)replicas * d->pool.slots;
     double waiting[PST_CLASSES_MAX];
 
-    (void)supply;
     for (uint32_t c = 0; c < d->classes_count; c++) {
         if (!pst_demand_can_wait(d, c) && d->classes[c].staffed > slots)
             return false;

@@ -70,7 +70,7 @@ static uint32_t least_for_waits(const struct pst_scaler_seat *seat, const struct
 {
     if (seat->config->rule != PST_RULE_AHEAD || (number == 0 && n->is_idle))
         return number;
-    while (number < n->before && !pst_demand_bears(seat->demand, &n->supply, number))
+    while (number < n->before && !pst_demand_bears(seat->demand, number))
         number++;
     return number;
 }

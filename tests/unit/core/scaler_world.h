@@ -75,7 +75,6 @@ struct world {
 static inline struct pst_scaler_config world_config(void)
 {
     return (struct pst_scaler_config){
-        .seed = 1,
         .classes_count = 2,
         .pools_count = 1,
         .replicas_max = 32,

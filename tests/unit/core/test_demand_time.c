@@ -209,7 +209,7 @@ static struct answer answer_of(struct pst_demand *demand, const struct pst_suppl
 
     pst_demand_terms(demand, supply, answer.terms, &answer.worth);
     answer.most = pst_demand_most(demand, supply, have, 160 * PST_S);
-    answer.bears = pst_demand_bears(demand, supply, have);
+    answer.bears = pst_demand_bears(demand, have);
     for (int t = 0; t < PST_TERM_COUNT; t++)
         assert_true(answer.terms[t] <= UINT16_MAX);
     return answer;
