@@ -61,8 +61,8 @@ bool pst_fleet_admit(struct pst_fleet *fleet, struct pst_fleet_ticket *ticket, p
  * while others would: when pst_fleet_is_picky says so, false means "look at the next ticket", not
  * "nothing is free".
  */
-bool pst_fleet_choose(struct pst_fleet *fleet, uint16_t pool,
-                      const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica);
+bool pst_fleet_choose(struct pst_fleet *fleet, uint16_t pool, const struct pst_fleet_ticket *ticket,
+                      pst_ns now, uint16_t *ret_replica);
 
 static inline bool pst_fleet_is_picky(const struct pst_fleet_ticket *ticket, pst_ns now)
 {

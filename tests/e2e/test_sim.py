@@ -330,6 +330,7 @@ def test_an_interrupt_ends_it_at_once(scenario):
     assert (out, "interrupted" in err) == ("", True)
 
 
+@pytest.mark.skipif("asan" in BINARY, reason="the sanitizer itself needs more address space than this leaves")
 def test_little_memory_is_said(scenario):
     limited = ["sh", "-c", 'ulimit -v 24000; exec "$@"', "sh"]
     done = subprocess.run([*limited, BINARY, "sim", scenario(), "--jobs", "1"], capture_output=True, text=True)
