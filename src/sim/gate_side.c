@@ -179,8 +179,8 @@ static void step(struct pst_sim *sim, struct pst_gate_event *event)
     sim->gate_steps = true;
     pst_gate_step(sim->gate, event);
     while (pst_gate_poll(sim->gate, &action)) {
-        pst_tally_gate(&sim->tally, &action);
         obey(sim, &action);
+        pst_tally_gate(&sim->tally, &action); /* last: by now its words are out of the pipeline */
     }
     sim->gate_steps = false;
 }
