@@ -26,10 +26,11 @@ enum pst_status {
     PST_OK = 0,
     PST_E_INVALID = -1, /* the caller's input is wrong */
     PST_E_NOMEM = -2,
-    PST_E_FULL = -3,   /* a documented bound was reached */
-    PST_E_SYSTEM = -4, /* errno says what */
-    PST_E_SYNTAX = -5, /* bytes do not follow their format */
-    PST_E_AGAIN = -6,  /* more input is needed */
+    PST_E_FULL = -3,    /* a documented bound was reached */
+    PST_E_SYSTEM = -4,  /* errno says what */
+    PST_E_SYNTAX = -5,  /* bytes do not follow their format */
+    PST_E_AGAIN = -6,   /* more input is needed */
+    PST_E_UNKNOWN = -7, /* it is not known; never to be read as zero */
 };
 
 #define PST_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -45,7 +45,104 @@ struct pst_config_replica {
     char *base_path; /* "" or "/prefix" */
 };
 
+/* replicas.dns: the addresses of a name, asked again every `every`. */
+struct pst_config_dns {
+    char *name; /* NULL: not used */
+    uint16_t port;
+    char *server; /* "10.0.0.10:53"; NULL: the system's */
+    pst_ns every;
+};
+
+struct pst_config_text_pair {
+    char *name, *value;
+};
+
+/* replicas.local: engine processes on this host. {port}, {gpu}, {gpus}, {name}, {model} are replaced. */
+struct pst_config_local {
+    char **command; /* NULL: not used. Secret: wiped in the process that parses requests */
+    size_t command_count;
+    struct pst_config_text_pair *env; /* secret, likewise */
+    size_t env_count;
+    char *directory; /* NULL: where we are */
+    char *host;      /* where they listen, 127.0.0.1 */
+    uint16_t port_first, port_last;
+    uint32_t
+        *gpus; /* each is a place for 1 / gpus_each of a replica; none: max is the only bound */
+    size_t gpus_count;
+    uint32_t gpus_each;
+    char *log;           /* folder for <name>.log, rotated; NULL: lines go to our own log */
+    bool keeps;          /* on_exit: keep; else they are stopped with us */
+    pst_ns stop_timeout; /* from SIGTERM to SIGKILL */
+};
+
+/* replicas.kubernetes: pods by their labels, over the API server. */
+struct pst_config_kubernetes {
+    char *selector;   /* NULL: not used */
+    char *namespace_; /* NULL: our own, from the service account */
+    uint16_t port;
+    char *server;                                      /* NULL: from the environment of a pod */
+    char *token_file, *ca_file, *cert_file, *key_file; /* NULL: of the service account; none */
+};
+
+/* signals: what is known beside our own accounting. */
+struct pst_config_query {
+    uint8_t signal; /* enum pst_signal */
+    char *query;    /* PromQL, of one value */
+};
+struct pst_config_signals {
+    pst_ns engine_every; /* engine metrics; 0: not asked */
+    char *engine_path;
+    char *dcgm;       /* URL of a DCGM exporter; NULL: none */
+    bool nvidia_smi;  /* where it is installed */
+    char *prometheus; /* URL; NULL: none */
+    char *prometheus_token_file;
+    struct pst_config_query *queries;
+    size_t queries_count;
+    pst_ns every; /* of dcgm, nvidia_smi and queries */
+};
+
+/* scaler.cron[]: a floor from one time to another, as cron says both. */
+struct pst_config_cron {
+    char *from, *until; /* five fields */
+    char *zone;         /* "Europe/Berlin"; NULL: UTC */
+    uint32_t replicas;
+};
+enum pst_profile_source { PST_PROFILE_NONE, PST_PROFILE_HISTORY, PST_PROFILE_PROMETHEUS };
+struct pst_config_prescale {
+    struct pst_config_cron *cron;
+    size_t cron_count;
+    char **holidays; /* "2026-12-25": cron rules and profile take the day for a Sunday */
+    size_t holidays_count;
+    uint8_t profile;     /* enum pst_profile_source */
+    char *profile_query; /* NULL: our own scaler_replicas */
+    char *zone;          /* of profile and holidays; NULL: UTC */
+    uint32_t weeks;      /* of the past that count */
+    pst_ns lead;         /* 0: the measured start time */
+};
+
+/* keda: how a pool's decision is exported. */
+struct pst_config_export {
+    uint8_t mode; /* enum pst_export_mode, where the trigger's metadata says none */
+    uint8_t band; /* enum pst_export_band */
+    uint32_t tolerance_ppm;
+};
+
+/* warmup: requests that run before a replica is warm or ready. */
+struct pst_config_warmup {
+    char **prompts;
+    size_t prompts_count;
+    uint32_t max_tokens;
+    pst_ns timeout; /* of one */
+};
+
 struct pst_config_pool {
+    struct pst_config_dns dns;
+    struct pst_config_local local;
+    struct pst_config_kubernetes kubernetes;
+    struct pst_config_signals signals;
+    struct pst_config_prescale prescale;
+    struct pst_config_export export_;
+    struct pst_config_warmup warmup;
     char *name;
     enum pst_engine_kind engine;
     struct pst_config_model *models; /* aliases included */
@@ -83,13 +180,20 @@ struct pst_config_network {
 
 struct pst_config {
     char *path;
-    char *listen;      /* data plane */
-    char *metrics;     /* NULL: none */
-    char *admin;       /* NULL: none */
-    char *admin_token; /* NULL only where admin is on loopback */
-    char *drain_token; /* NULL: none */
-    char *access_log;  /* NULL: none; "-": stderr */
-    char *record;      /* NULL: none */
+    char *listen;       /* data plane */
+    char *metrics;      /* NULL: none */
+    char *admin;        /* NULL: none */
+    char *admin_token;  /* NULL only where admin is on loopback */
+    char *drain_token;  /* NULL: none */
+    char *access_log;   /* NULL: none; "-": stderr */
+    char *record;       /* NULL: none */
+    char *decision_log; /* NULL: none; "-": stderr */
+    char *state;        /* folder of state files; NULL: none */
+    struct {
+        char *listen; /* NULL: no external scaler */
+        char *cert, *key, *client_ca;
+    } keda;
+    uint32_t gateways; /* that share the replicas: each takes its part of the slots; >= 1 */
     struct pst_gate_config gate;
     struct pst_scaler_config scaler;
     char *class_names[PST_CLASSES_MAX];

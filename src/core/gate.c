@@ -298,6 +298,8 @@ static void apply(struct pst_gate *gate, const struct pst_gate_event *event)
     case PST_EVENT_UNDRAIN:
         undrain(gate, event->u.undrain.replica);
         break;
+    case PST_EVENT_PROMOTE:
+    case PST_EVENT_ENGINE:
     case PST_EVENT_TIME:
         break;
     case PST_EVENT_COUNT:

@@ -108,6 +108,8 @@ enum pst_gate_event_kind {
     PST_EVENT_PROGRESS, /* a replica moved streams on; at most 10 a second each */
     PST_EVENT_DRAIN,
     PST_EVENT_UNDRAIN,
+    PST_EVENT_PROMOTE, /* a replica that is kept warm takes work from now on */
+    PST_EVENT_ENGINE,  /* what an engine says of itself: late, and only to correct what we count */
     PST_EVENT_COUNT
 };
 
@@ -217,7 +219,8 @@ struct pst_gate_event {
             uint16_t pool;
             uint8_t state; /* enum pst_replica_state: STARTING, LOADING or GONE */
             uint8_t cause; /* enum pst_cause */
-            uint8_t reserved[2];
+            uint8_t warm;  /* loaded, it is WARM and not READY, until PROMOTE */
+            uint8_t reserved;
             uint32_t revision;
             uint32_t slots; /* its own; 0: the pool's */
         } replica;
@@ -246,6 +249,19 @@ struct pst_gate_event {
         struct {
             uint16_t replica;
         } undrain;
+        struct {
+            uint16_t replica;
+        } promote;
+        struct {
+            uint16_t replica;
+            uint8_t asleep; /* it says so: loaded, and answers nothing */
+            uint8_t reserved;
+            uint32_t running; /* sequences, whoever sent them; UINT32_MAX: not said */
+            uint32_t waiting; /* in the engine's own queue; UINT32_MAX: not said */
+            uint32_t kv_ppm;  /* of its KV cache in use; UINT32_MAX: not said */
+            uint64_t tokens;  /* made since it started; UINT64_MAX: not said */
+            pst_ns age;       /* of all this */
+        } engine;
     } u;
 };
 

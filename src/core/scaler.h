@@ -33,6 +33,19 @@ enum pst_scaler_rule {
     PST_RULE_COUNT
 };
 
+/*
+ * How the number comes about. OWN: we start and stop replicas ourselves. The others keep a number of
+ * replicas and are told which (pst_scaler_number): MARKED lets us choose who leaves (deletion cost), so
+ * victims drain before the number falls; NUMBER does not, so who leaves drains by itself (preStop).
+ */
+enum pst_actuate {
+    PST_ACTUATE_NONE, /* DECISION only */
+    PST_ACTUATE_OWN,
+    PST_ACTUATE_MARKED,
+    PST_ACTUATE_NUMBER,
+    PST_ACTUATE_COUNT
+};
+
 struct pst_scaler_class {
     pst_ns target;         /* aim for its P99 wait */
     pst_ns max_wait;       /* its deadline D */
@@ -46,7 +59,7 @@ struct pst_scaler_pool {
     uint32_t warm;     /* loaded ones beside them */
     uint32_t slots;    /* of one replica, > 0 */
     uint8_t rule;      /* enum pst_scaler_rule */
-    uint8_t actuate;   /* 0: DECISION only, somebody else acts */
+    uint8_t actuate;   /* enum pst_actuate */
     uint8_t reserves;  /* its gate keeps slots free for higher classes (reserve.h) */
     pst_ns out_above, in_below, in_after;
     pst_ns start_time;        /* taken for a cold start until one was measured */
@@ -262,6 +275,12 @@ pst_ns pst_scaler_deadline(const struct pst_scaler *scaler); /* PST_NEVER: befor
 /* The last decision of a pool; kind DECISION. False: none yet. */
 bool pst_scaler_decision(const struct pst_scaler *scaler, uint16_t pool,
                          struct pst_scaler_action *ret_decision);
+/*
+ * What whoever keeps a number of replicas must be told now: all that exist or were asked for, warm and
+ * draining ones included, less those that may go. False: nothing was decided yet, or inputs are not
+ * known: then it must be told that it is not known, never a number.
+ */
+bool pst_scaler_number(const struct pst_scaler *scaler, uint16_t pool, uint32_t *ret_number);
 /* Every invariant of the header, asserted; for tests. */
 void pst_scaler_verify(const struct pst_scaler *scaler);
 

@@ -48,7 +48,7 @@ static const struct kind events[PST_EVENT_COUNT] = {
                         E(end.tokens_in), E(end.tokens_out), E(end.retry_after_ms)}},
     [PST_EVENT_REPLICA] = {"replica",
                            {E(replica.replica), E(replica.pool), E(replica.state), E(replica.cause),
-                            E(replica.revision), E(replica.slots)}},
+                            E(replica.warm), E(replica.revision), E(replica.slots)}},
     [PST_EVENT_PROBE] = {"probe", {E(probe.replica), E(probe.probe), E(probe.result)}},
     [PST_EVENT_SLOTS] = {"slots",
                          {E(slots.replica), E(slots.source), E(slots.slots), E(slots.until)}},
@@ -56,6 +56,10 @@ static const struct kind events[PST_EVENT_COUNT] = {
                             {E(progress.replica), E(progress.held_back), E(progress.tokens)}},
     [PST_EVENT_DRAIN] = {"drain", {E(drain.replica), E(drain.grace_until), E(drain.until)}},
     [PST_EVENT_UNDRAIN] = {"undrain", {E(undrain.replica)}},
+    [PST_EVENT_PROMOTE] = {"promote", {E(promote.replica)}},
+    [PST_EVENT_ENGINE] = {"engine",
+                          {E(engine.replica), E(engine.asleep), E(engine.running),
+                           E(engine.waiting), E(engine.kv_ppm), E(engine.tokens), E(engine.age)}},
 };
 
 static const struct kind actions[PST_ACTION_COUNT] = {

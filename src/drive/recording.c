@@ -143,6 +143,10 @@ static bool is_possible(const struct pst_recording *r, const struct pst_gate_eve
     case PST_EVENT_UNDRAIN:
         return event->u.undrain.replica == PST_REPLICA_ALL ||
                replica_exists(r, event->u.undrain.replica);
+    case PST_EVENT_PROMOTE:
+        return replica_exists(r, event->u.promote.replica);
+    case PST_EVENT_ENGINE:
+        return replica_exists(r, event->u.engine.replica);
     case PST_EVENT_TIME:
     case PST_EVENT_COUNT:
         break;

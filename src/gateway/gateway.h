@@ -42,6 +42,25 @@ void pst_gateway_fleet_action(struct pst_gateway *gateway, const struct pst_gate
 /* Replicas, tenants and limits of a configuration that needs no restart. The old one may be freed after. */
 int pst_gateway_reload(struct pst_gateway *gateway, const struct pst_config *config);
 
+/*
+ * A replica that was found (a pod, a local engine, an address in DNS): told to the gate from now on. Known
+ * by its name; with an address it may be probed. Again with a changed revision or address: taken over.
+ */
+struct pst_gateway_found {
+    uint16_t pool;
+    const char *name; /* in metrics, logs and pages */
+    const char *url;  /* NULL: no address yet, it starts */
+    uint32_t revision;
+    bool warm; /* loaded, it waits for its promotion */
+};
+/* PST_OK, PST_E_INVALID (url), PST_E_FULL, PST_E_NOMEM. */
+int pst_gateway_found(struct pst_gateway *gateway, const struct pst_gateway_found *found,
+                      uint16_t *ret_replica);
+/* Somebody else ends it: no new work from now on; what runs may end by `until`. */
+void pst_gateway_leaves(struct pst_gateway *gateway, uint16_t replica, pst_ns until);
+/* It is not there any more. */
+void pst_gateway_lost(struct pst_gateway *gateway, uint16_t replica, enum pst_cause cause);
+
 /* close_after: Connection: close on every response. stop: no new connections. */
 void pst_gateway_close_after(struct pst_gateway *gateway);
 void pst_gateway_stop(struct pst_gateway *gateway);
