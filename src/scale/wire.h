@@ -8,7 +8,8 @@
  * Guarantee: SOCK_SEQPACKET, one message a packet, each of a fixed layout and bounded text; a packet that
  * breaks it ends the connection (both ends are ours: it is a bug or an attack). Sending never blocks:
  * what does not fit waits in a bounded queue of the sender, where a newer word on the same replica
- * replaces an older one. Not thread-safe.
+ * replaces an older one. Only what a message means goes out: no padding, nothing behind a text. Not
+ * thread-safe.
  */
 #ifndef PST_SCALE_WIRE_H
 #define PST_SCALE_WIRE_H
@@ -16,18 +17,22 @@
 #include "core/scaler.h"
 #include "net/loop.h"
 
+/* Keys of the gateway's own choice (LISTED) have this bit, the keeper's have not. */
+#define PST_WIRE_KEY_LISTED UINT32_C(0x80000000)
+
 #define PST_WIRE_NAME_MAX 128 /* a pod's name or a URL, with NUL */
 #define PST_WIRE_URL_MAX  256
 
 enum pst_wire_kind {
     /* keeper to gateway */
     PST_WIRE_REPLICA, /* a replica that was found, or changed */
-    PST_WIRE_EVENT, /* an event of the scaler: SIGNAL, FLOOR, SCALE, RESULT, HISTORY; replica = key */
-    PST_WIRE_ENGINE, /* an ENGINE event of the gate; replica = key */
+    PST_WIRE_EVENT,   /* an event of the scaler: SIGNAL, FLOOR, SCALE, RESULT (with key), HISTORY */
+    PST_WIRE_ENGINE,  /* an ENGINE event of the gate, with key */
     PST_WIRE_CONFIG, /* a configuration, as a descriptor of sealed memory; `ok` 0: message says why not */
     PST_WIRE_SYNCED, /* all replicas that were there at the start have been told */
     /* gateway to keeper */
-    PST_WIRE_ACTION, /* an action of the scaler: START, CANCEL, MARK, REMOVE, UNDRAIN (takes a mark back) */
+    /* An action of the scaler: START, or with key CANCEL, MARK, REMOVE, UNDRAIN (takes a mark back). */
+    PST_WIRE_ACTION,
     PST_WIRE_LISTED, /* a replica of configuration or DNS, for its metrics: as REPLICA */
     PST_WIRE_RELOAD, /* read the configuration again, answer CONFIG */
     PST_WIRE_COUNT
@@ -52,7 +57,9 @@ struct pst_wire_replica {
 struct pst_wire_message {
     uint8_t kind; /* enum pst_wire_kind */
     uint8_t ok;   /* CONFIG */
-    int fd;       /* CONFIG: the receiver's to close; -1: none */
+    uint32_t
+        key; /* EVENT, ENGINE, ACTION: of the replica; its 16 bits in u are not used. 0: none */
+    int fd;  /* CONFIG with ok: the receiver's to close, and only CONFIG's is looked at */
     union {
         struct pst_wire_replica replica;
         struct pst_scaler_event event; /* now is the receiver's */
@@ -69,7 +76,10 @@ int pst_wire_new(struct pst_loop *loop, int fd,
                  void (*received)(void *user, const struct pst_wire_message *message),
                  void (*ended)(void *user), void *user, struct pst_wire **ret_wire);
 void pst_wire_free(struct pst_wire *wire); /* takes NULL; what is queued is lost */
-/* Copied, a descriptor too. PST_OK, or PST_E_FULL: the other side does not read; the connection ends. */
+/*
+ * Copied, a descriptor too. PST_OK; PST_E_FULL: the other side does not read, and the connection ends;
+ * PST_E_SYSTEM: it has ended; PST_E_NOMEM, after which it ends. ended() comes from the loop, never from here.
+ */
 int pst_wire_send(struct pst_wire *wire, const struct pst_wire_message *message);
 /* A pair of sockets, both close-on-exec. */
 int pst_wire_pair(int ret_fd[2]);
