@@ -4,16 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drive/inbox.h"
 #include "drive/recorder.h"
-
-#define INBOX_FIRST 64 /* a power of two */
-
-/* Events that wait for their turn: a ring that doubles. */
-struct inbox {
-    struct pst_gate_event *ring;
-    uint32_t size; /* a power of two */
-    uint32_t head, count;
-};
 
 /* Who may use which ticket index: a stack of free ones, and the generation of each. */
 struct tickets {
@@ -30,36 +22,10 @@ struct pst_drive {
     bool handled; /* handlers are set */
     bool stepping;
     pst_ns now;
-    struct inbox inbox;
+    struct pst_drive_inbox inbox;
     struct tickets tickets;
     struct pst_gate_config config; /* the first frame of a recording */
 };
-
-static void inbox_push(struct inbox *inbox, const struct pst_gate_event *event)
-{
-    if (inbox->count == inbox->size) {
-        uint32_t size = inbox->size * 2;
-        struct pst_gate_event *ring = malloc(size * sizeof *ring);
-
-        PST_ASSERT(ring !=
-                   NULL); /* an event cannot be dropped: the gate would wait for it forever */
-        for (uint32_t i = 0; i < inbox->count; i++)
-            ring[i] = inbox->ring[(inbox->head + i) & (inbox->size - 1)];
-        free(inbox->ring);
-        *inbox = (struct inbox){ring, size, 0, inbox->count};
-    }
-    inbox->ring[(inbox->head + inbox->count++) & (inbox->size - 1)] = *event;
-}
-
-static bool inbox_pop(struct inbox *inbox, struct pst_gate_event *ret_event)
-{
-    if (inbox->count == 0)
-        return false;
-    *ret_event = inbox->ring[inbox->head];
-    inbox->head = (inbox->head + 1) & (inbox->size - 1);
-    inbox->count--;
-    return true;
-}
 
 static int tickets_init(struct tickets *tickets, uint32_t max)
 {
@@ -85,15 +51,11 @@ static void tickets_give_back(struct tickets *tickets, struct pst_ticket_id id)
 int pst_drive_new(const struct pst_gate_config *config, struct pst_drive **ret_drive)
 {
     struct pst_drive *drive = calloc(1, sizeof *drive);
-    int rc = PST_E_NOMEM;
+    int rc;
 
     if (drive == NULL)
         return PST_E_NOMEM;
     drive->config = *config;
-    drive->inbox.size = INBOX_FIRST;
-    drive->inbox.ring = malloc(INBOX_FIRST * sizeof *drive->inbox.ring);
-    if (drive->inbox.ring == NULL)
-        goto fail;
     rc = pst_gate_new(config, &drive->gate);
     if (rc != PST_OK)
         goto fail;
@@ -116,7 +78,7 @@ void pst_drive_free(struct pst_drive *drive)
     pst_gate_free(drive->gate);
     free(drive->tickets.free);
     free(drive->tickets.generation);
-    free(drive->inbox.ring);
+    pst_drive_inbox_done(&drive->inbox);
     free(drive);
 }
 
@@ -190,7 +152,7 @@ static void pump(struct pst_drive *drive)
     if (drive->stepping || !drive->handled)
         return;
     drive->stepping = true;
-    while (inbox_pop(&drive->inbox, &event))
+    while (pst_drive_inbox_pop(&drive->inbox, &event, sizeof event))
         step(drive, &event);
     drive->stepping = false;
     if (drive->recorder != NULL)
@@ -224,7 +186,7 @@ int pst_drive_reconfigure(struct pst_drive *drive, const struct pst_gate_config 
 
 void pst_drive_event(struct pst_drive *drive, const struct pst_gate_event *event)
 {
-    inbox_push(&drive->inbox, event);
+    pst_drive_inbox_push(&drive->inbox, event, sizeof *event);
     pump(drive);
 }
 
