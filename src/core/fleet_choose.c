@@ -5,7 +5,8 @@
  * that stops making progress weighs more; ties go to the one that got work longest ago. A session or
  * prefix prefers the replica that its key ranks first (rendezvous hashing: a replica that leaves moves
  * only its own keys), as long as that one carries no more than 1.25 x the mean. A ticket that failed
- * somewhere goes elsewhere while there is an elsewhere.
+ * somewhere goes elsewhere while there is an elsewhere, and waits for a replica that is trusted rather than
+ * try out another that failed.
  */
 #include "core/num.h"
 #include "core/fleet_internal.h"
@@ -48,6 +49,16 @@ static uint64_t rank_of(uint64_t affinity, uint16_t replica)
     return pst_mix64(affinity ^ pst_mix64(UINT64_C(0x9e3779b97f4a7c15) * (replica + 1u)));
 }
 
+bool pst_fleet_trusts_another(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool,
+                              uint16_t replica)
+{
+    for (uint32_t i = 0; i < pool->count; i++) {
+        if (pool->members[i] != replica && pst_fleet_is_trusted(&fleet->replicas[pool->members[i]]))
+            return true;
+    }
+    return false;
+}
+
 /* Among all of them: what is asked for is more than a free place. */
 static bool choose_picky(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool,
                          const struct pst_fleet_ticket *ticket, pst_ns now, uint16_t *ret_replica)
@@ -58,6 +69,8 @@ static bool choose_picky(const struct pst_fleet *fleet, const struct pst_fleet_p
     const struct pst_rung *best = NULL;
     uint64_t kept_rank = 0;
     bool elsewhere = false;
+    bool wary = ticket->last_replica != PST_REPLICA_ALL &&
+                pst_fleet_trusts_another(fleet, pool, ticket->last_replica);
 
     for (uint32_t i = 0; i < pool->count; i++) {
         const struct pst_replica *replica = &fleet->replicas[pool->members[i]];
@@ -72,6 +85,8 @@ static bool choose_picky(const struct pst_fleet *fleet, const struct pst_fleet_p
         }
         if (replica->counted.limit > 0)
             elsewhere = true;
+        if (wary && !pst_fleet_is_trusted(replica))
+            continue;
         if (!has_room(replica, ticket) || has_accomplice(replica, ticket))
             continue;
 

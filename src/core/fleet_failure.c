@@ -46,6 +46,7 @@ static const struct row {
 struct judgement {
     enum pst_verdict verdict;
     enum pst_reason reason;
+    bool tried; /* one of the ticket's tries */
     bool spent; /* from the retry budget */
 };
 
@@ -59,11 +60,21 @@ static struct judgement requeue(void)
     return (struct judgement){.verdict = PST_VERDICT_REQUEUE, .reason = PST_REASON_NONE};
 }
 
-static struct judgement spend(struct pst_fleet *fleet, struct pst_fleet_pool *pool,
-                              enum pst_reason reason)
+/*
+ * Outside the budget: a trial of a replica that has answered nothing since it failed, while another could
+ * have answered. It is the fleet's curiosity, not the ticket's need; and it multiplies nothing: one at a
+ * time, and `probe_fall` failures make the replica suspect. So what one replica takes from the budget
+ * between two answers of its own is at most what it had in flight: the floor.
+ */
+static struct judgement spend(struct pst_fleet *fleet, const struct pst_replica *replica,
+                              const struct pst_fleet_ticket *ticket, enum pst_reason reason)
 {
+    struct pst_fleet_pool *pool = pst_fleet_pool_of(fleet, replica);
     struct judgement judgement = requeue();
 
+    if (pst_slots_is_trial(&replica->slots, ticket->taken) &&
+        pst_fleet_trusts_another(fleet, pool, replica->id))
+        return judgement;
     if (!pst_retry_spend(&pool->retry, pool->config.retry_budget_ppm, pool->config.slots,
                          fleet->now))
         return fail(reason);
@@ -71,10 +82,11 @@ static struct judgement spend(struct pst_fleet *fleet, struct pst_fleet_pool *po
     return judgement;
 }
 
-/* What becomes of the ticket, were it not a crash. */
-static struct judgement judge(struct pst_fleet *fleet, struct pst_fleet_pool *pool,
+/* What becomes of the ticket, were it not a crash. The replica is as it was before this failure. */
+static struct judgement judge(struct pst_fleet *fleet, const struct pst_replica *replica,
                               struct pst_fleet_ticket *ticket, const struct row *row)
 {
+    struct judgement judgement;
     enum fate fate = row->fate;
 
     if (fate == FATE_DONE)
@@ -93,11 +105,15 @@ static struct judgement judge(struct pst_fleet *fleet, struct pst_fleet_pool *po
         return requeue();
     if (fate == FATE_ONCE) {
         ticket->error_statuses++;
-        return ticket->error_statuses > 1 ? fail(row->reason) : spend(fleet, pool, row->reason);
+        return ticket->error_statuses > 1 ? fail(row->reason)
+                                          : spend(fleet, replica, ticket, row->reason);
     }
     ticket->tries++;
-    return ticket->tries >= pool->config.tries_max ? fail(row->reason)
-                                                   : spend(fleet, pool, row->reason);
+    judgement = ticket->tries >= pst_fleet_pool_of(fleet, replica)->config.tries_max
+                    ? fail(row->reason)
+                    : spend(fleet, replica, ticket, row->reason);
+    judgement.tried = true;
+    return judgement;
 }
 
 static void affect(struct pst_fleet *fleet, struct pst_replica *replica,
@@ -138,6 +154,7 @@ static void watch(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t
         watched == WATCHED_HARD || ticket->crashes > 0); /* a suspect's is no chance */
 
     victim->requeued = !ticket->first_seen;
+    victim->tried = judgement->tried;
     victim->spent = judgement->spent;
     victim->sentence = (uint8_t)judgement->reason;
     if (pst_watch_judge(fleet, replica, index)) {
@@ -192,8 +209,8 @@ enum pst_verdict pst_fleet_end(struct pst_fleet *fleet, uint32_t ticket_index,
                                    pst_add_sat(fleet->now, PST_PROGRESS_PERIOD));
 
     pst_places_free(fleet, replica, ticket_index, 0);
+    judgement = judge(fleet, replica, ticket, row);
     affect(fleet, replica, attempt, row->effect, retry_after_ms * PST_MS);
-    judgement = judge(fleet, pool, ticket, row);
     if (lost_and_refused(fleet, replica, ticket, row))
         watch(fleet, replica, ticket_index, ticket, WATCHED_HARD, &judgement);
     else if (row->watched != WATCHED_NO)
@@ -244,7 +261,7 @@ void pst_fleet_forget(struct pst_fleet *fleet, uint32_t ticket_index,
     ticket->serial = 0;
 }
 
-static struct judgement judge_eviction(struct pst_fleet *fleet, struct pst_fleet_pool *pool,
+static struct judgement judge_eviction(struct pst_fleet *fleet, const struct pst_replica *replica,
                                        struct pst_fleet_ticket *ticket, enum pst_eviction why)
 {
     if (ticket->first_seen)
@@ -254,7 +271,7 @@ static struct judgement judge_eviction(struct pst_fleet *fleet, struct pst_fleet
     case PST_EVICTION_REMOVED:
         return requeue();
     case PST_EVICTION_STALL:
-        return judge(fleet, pool, ticket, &rows[PST_END_STALL]);
+        return judge(fleet, replica, ticket, &rows[PST_END_STALL]);
     case PST_EVICTION_CRASH:
         return ticket->crashes >= PST_FLEET_CRASHES ? fail(PST_REASON_REPLICA_DIED) : requeue();
     case PST_EVICTION_COUNT:
@@ -270,8 +287,7 @@ void pst_fleet_evict_all(struct pst_fleet *fleet, struct pst_replica *replica,
     while (replica->first != PST_FLEET_NONE) {
         uint32_t index = replica->first;
         struct pst_fleet_ticket *ticket = fleet->attempts[index].ticket;
-        struct judgement judgement =
-            judge_eviction(fleet, pst_fleet_pool_of(fleet, replica), ticket, why);
+        struct judgement judgement = judge_eviction(fleet, replica, ticket, why);
 
         pst_places_free(fleet, replica, index, 0);
         pst_fleet_say_evict(fleet, index, judgement.verdict, judgement.reason);

@@ -166,6 +166,13 @@ struct pst_fleet {
     struct pst_suspects suspects;
 };
 
+/* May be sent work, and has failed nothing since its last answer. */
+static inline bool pst_fleet_is_trusted(const struct pst_replica *replica)
+{
+    return replica->counted.state == PST_REPLICA_READY && replica->counted.limit > 0 &&
+           !replica->slots.cautious;
+}
+
 static inline struct pst_fleet_pool *pst_fleet_pool_of(struct pst_fleet *fleet,
                                                        const struct pst_replica *replica)
 {
@@ -202,6 +209,10 @@ void pst_ladder_settle(struct pst_fleet *fleet, struct pst_replica *replica);
 void pst_ladder_weigh(struct pst_fleet *fleet, struct pst_fleet_pool *pool, pst_ns now);
 bool pst_rung_is_before(const struct pst_rung *a, const struct pst_rung *b);
 void pst_ladder_verify(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool);
+
+/* fleet_choose.c: one other than @replica could be sent work, and is trusted with it. */
+bool pst_fleet_trusts_another(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool,
+                              uint16_t replica);
 
 /* fleet_places.c */
 void pst_places_take(struct pst_fleet *fleet, struct pst_replica *replica, uint32_t index,

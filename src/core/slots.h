@@ -80,6 +80,11 @@ void pst_slots_succeeded(struct pst_slots *slots, uint64_t taken, pst_ns now);
 void pst_slots_failed(struct pst_slots *slots, uint64_t taken, uint64_t newest);
 /* One slot until a success, without counting a failure. */
 void pst_slots_caution(struct pst_slots *slots, uint64_t newest);
+/* That place was given in spite of a failure that no success has followed: to see whether one does. */
+static inline bool pst_slots_is_trial(const struct pst_slots *slots, uint64_t taken)
+{
+    return slots->cautious && taken > slots->cautious_since;
+}
 /* It was refused as full, @inflight others being in flight; @retry_after 0: not said. */
 void pst_slots_refused(struct pst_slots *slots, uint64_t taken, uint64_t newest, uint32_t inflight,
                        pst_ns retry_after, pst_ns now);

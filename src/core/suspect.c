@@ -144,7 +144,7 @@ static void blame_victim(struct pst_fleet *fleet, struct pst_replica *replica,
     blame(fleet, ticket, crash_id);
     if (victim->spent) /* a crash is outside the budget … */
         pst_retry_refund(&pst_fleet_pool_of(fleet, replica)->retry, fleet->now);
-    if (victim->spent || victim->sentence != PST_REASON_NONE) /* … and no try */
+    if (victim->tried) /* … and no try */
         ticket->tries--;
     if (victim->index != judging && ticket->crashes >= PST_FLEET_CRASHES)
         condemn(fleet, victim->index);

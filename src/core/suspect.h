@@ -43,6 +43,7 @@ struct pst_victim {
     uint32_t index;
     uint16_t replica;
     bool requeued;    /* it waits in its queue, held */
+    bool tried;       /* it was one of the ticket's tries */
     bool spent;       /* from the retry budget */
     bool judged;      /* it was counted, or cleared */
     uint8_t sentence; /* enum pst_reason: how it ends if this was no crash; NONE: it goes on */
