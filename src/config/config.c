@@ -113,6 +113,26 @@ static bool pools_differ(const struct pst_config *now, const struct pst_config *
     return false;
 }
 
+static bool keda_differs(const struct pst_config *a, const struct pst_config *b)
+{
+    return differ(a->keda.listen, b->keda.listen) || differ(a->keda.cert, b->keda.cert) ||
+           differ(a->keda.key, b->keda.key) || differ(a->keda.client_ca, b->keda.client_ca);
+}
+
+/* Where replicas come from is decided once for each pool. */
+static bool sources_differ(const struct pst_config *now, const struct pst_config *next)
+{
+    for (size_t i = 0; i < now->pools_count && i < next->pools_count; i++) {
+        const struct pst_config_pool *a = &now->pools[i], *b = &next->pools[i];
+
+        if ((a->dns.name == NULL) != (b->dns.name == NULL) ||
+            (a->local.command == NULL) != (b->local.command == NULL) ||
+            (a->kubernetes.selector == NULL) != (b->kubernetes.selector == NULL))
+            return true;
+    }
+    return false;
+}
+
 size_t pst_config_needs_restart(const struct pst_config *now, const struct pst_config *next,
                                 const char *keys[PST_CONFIG_RESTART_MAX])
 {
@@ -131,6 +151,10 @@ size_t pst_config_needs_restart(const struct pst_config *now, const struct pst_c
         {"limits.connections", now->connections_max != next->connections_max},
         {"access_log", differ(now->access_log, next->access_log)},
         {"record", differ(now->record, next->record)},
+        {"decision_log", differ(now->decision_log, next->decision_log)},
+        {"state", differ(now->state, next->state)},
+        {"keda", keda_differs(now, next)},
+        {"pools[].replicas", sources_differ(now, next)},
         {"seed", now->gate.seed != next->gate.seed},
     };
     size_t count = 0;

@@ -7,6 +7,7 @@
 #ifndef PST_CONFIG_DRAFT_H
 #define PST_CONFIG_DRAFT_H
 
+#include "config/scalar.h"
 #include "config/schema.h"
 #include "model/scenario.h"
 
@@ -31,13 +32,25 @@ struct pst_draft_pair { /* type → class, alias → model */
     char *name, *value;
 };
 
+struct pst_draft_cron {
+    const struct pst_tree_node *node;
+    struct pst_config_cron own;
+};
+
 struct pst_draft_pool {
     const struct pst_tree_node *node;
     struct pst_config_pool own;
     struct pst_gate_pool gate;
     struct pst_items models, aliases, paths, statics;
     struct pst_items fixed_queues, fixed_in_flight; /* uint32_t */
-    uint8_t ready;                                  /* enum pst_draft_ready */
+    struct pst_items command, env, gpus, prompts;   /* of replicas.local; of warmup */
+    struct pst_items cron, holidays;                /* struct pst_draft_cron; char * */
+    struct pst_scalar_ports ports;
+    char *queries[PST_SIGNAL_COUNT]; /* NULL: none */
+    bool acts;
+    uint32_t places;      /* for local engines; 0: no bound */
+    uint32_t slots_whole; /* of a replica, for all gateways */
+    uint8_t ready;        /* enum pst_draft_ready */
     uint64_t kv_bytes_max, bytes_per_token;
     uint32_t max_batch, max_seq_len;
     struct pst_scaler_pool scaler;

@@ -215,6 +215,22 @@ static void check_listeners(struct pst_resolver *r)
                           "drain_token: the same as admin_token, which may do more");
 }
 
+static void check_keda(struct pst_resolver *r)
+{
+    const struct pst_config *c = r->config;
+    const struct pst_tree_node *node = pst_tree_get(r->draft->root, "keda");
+
+    if ((c->keda.cert == NULL) != (c->keda.key == NULL))
+        PST_RESOLVE_ERROR(r, node, "keda: `cert` and `key` belong together");
+    else if (c->keda.client_ca != NULL && c->keda.cert == NULL)
+        PST_RESOLVE_ERROR(r, pst_tree_at(node, "client_ca"),
+                          "client_ca: clients are asked within TLS only; give `cert` and `key`");
+    if (collide(c->keda.listen, c->listen) || collide(c->keda.listen, c->metrics) ||
+        collide(c->keda.listen, c->admin))
+        PST_RESOLVE_ERROR(r, pst_tree_at(node, "listen"),
+                          "keda: another listener has the same address");
+}
+
 static void check_limits(struct pst_resolver *r)
 {
     const struct pst_config *c = r->config;
@@ -239,5 +255,6 @@ void pst_draft_resolve(struct pst_draft *draft, const struct pst_config_reader *
     resolve_tenants(&r);
     resolve_lists(&r);
     check_listeners(&r);
+    check_keda(&r);
     check_limits(&r);
 }

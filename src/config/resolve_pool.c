@@ -14,13 +14,6 @@ static bool find_model(const struct pst_draft_pool *pool, const char *name, size
     return false;
 }
 
-static const struct pst_tree_node *item(const struct pst_tree_node *map, const char *key, size_t i)
-{
-    const struct pst_tree_node *list = pst_tree_get(map, key);
-
-    return list != NULL && list->kind == PST_TREE_LIST && i < list->count ? list->items[i] : map;
-}
-
 /* A model name leads to one pool, so it may stand only once in the whole file. */
 static void check_model_name(struct pst_resolver *r, const struct pst_draft_pool *pool,
                              const char *name, size_t below, const struct pst_tree_node *node)
@@ -53,7 +46,7 @@ static void resolve_models(struct pst_resolver *r, struct pst_draft_pool *pool)
     for (size_t i = 0; i < count; i++) {
         models[i] = own[i];
         if (own[i].name != NULL)
-            check_model_name(r, pool, own[i].name, i, item(pool->node, "models", i));
+            check_model_name(r, pool, own[i].name, i, pst_resolve_item(pool->node, "models", i));
     }
     for (size_t i = 0; i < aliases; i++) {
         struct pst_config_model *model = &models[count + i];
@@ -72,24 +65,6 @@ static void resolve_models(struct pst_resolver *r, struct pst_draft_pool *pool)
     }
     pool->own.models = models;
     pool->own.models_count = count + aliases;
-}
-
-static void resolve_replicas(struct pst_resolver *r, struct pst_draft_pool *pool)
-{
-    const struct pst_tree_node *node = pst_tree_get(pool->node, "replicas");
-    struct pst_config_replica *replicas = pool->statics.items;
-
-    for (size_t i = 0; i < pool->statics.count; i++) {
-        for (size_t j = 0; j < i && replicas[i].url != NULL; j++) {
-            if (pst_resolve_same(replicas[i].host, replicas[j].host) &&
-                replicas[i].port == replicas[j].port &&
-                pst_resolve_same(replicas[i].base_path, replicas[j].base_path))
-                PST_RESOLVE_ERROR(r, item(node, "static", i), "replica '%s' is listed twice",
-                                  replicas[i].url);
-        }
-    }
-    pool->own.replicas = replicas;
-    pool->own.replicas_count = pool->statics.count;
 }
 
 static void engine_defaults(struct pst_draft_pool *pool)
@@ -134,6 +109,18 @@ static void resolve_kv(struct pst_resolver *r, struct pst_draft_pool *pool)
     if (pool->kv_bytes_max > 0 && pool->kv_bytes_max < pool->bytes_per_token)
         PST_RESOLVE_ERROR(r, pst_tree_at(pool->node, "kv_bytes_max"),
                           "kv_bytes_max: less than one token");
+}
+
+/*
+ * Gateways share the replicas, and each sees its part of the load only: with its part of the slots, all that is
+ * derived from either (what fits, how long it takes, how many replicas it needs) is right in each.
+ */
+static void resolve_slots(const struct pst_resolver *r, struct pst_draft_pool *pool)
+{
+    const uint32_t gateways = r->config->gateways > 1 ? r->config->gateways : 1;
+
+    pool->slots_whole = pool->gate.slots;
+    pool->gate.slots = pool->slots_whole >= gateways ? pool->slots_whole / gateways : 1;
 }
 
 /* A list of numbers in priority order; its last one counts for the classes it does not reach. */
@@ -199,10 +186,13 @@ static void resolve_pool(struct pst_resolver *r, struct pst_draft_pool *pool, ui
         PST_RESOLVE_ERROR(r, pst_tree_at(pool->node, "lengths"),
                           "lengths: short must be less than long");
 
+    resolve_slots(r, pool);
     engine_defaults(pool);
     resolve_ready(pool);
     resolve_models(r, pool);
-    resolve_replicas(r, pool);
+    pst_resolve_replicas(r, pool);
+    pst_resolve_signals(pool, r->arena);
+    pst_resolve_prescale(r, pool);
     resolve_kv(r, pool);
     resolve_fixed(r, pool);
     resolve_auth(r, pool);

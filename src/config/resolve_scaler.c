@@ -40,6 +40,41 @@ static void check_currency(struct pst_resolver *r, const struct pst_tree_node *m
         *currency = own;
 }
 
+/* Who turns the number into replicas follows from where they come from. */
+static uint8_t actuate_of(const struct pst_config *config, const struct pst_draft_pool *pool)
+{
+    if (!pool->acts)
+        return PST_ACTUATE_NONE;
+    if (pool->own.local.command != NULL)
+        return PST_ACTUATE_OWN;
+    if (pool->own.kubernetes.selector != NULL)
+        return PST_ACTUATE_MARKED;
+    return config->keda.listen != NULL ? PST_ACTUATE_NUMBER : PST_ACTUATE_NONE;
+}
+
+/* Engines of this host cannot be more than there are places for; 0: as many as one likes. */
+static uint32_t places_of(const struct pst_draft_pool *pool)
+{
+    const struct pst_config_local *local = &pool->own.local;
+    uint32_t places = (uint32_t)(local->port_last - local->port_first) + 1;
+
+    if (local->command == NULL)
+        return 0;
+    if (local->gpus_count > 0 && local->gpus_count / local->gpus_each < places)
+        places = (uint32_t)local->gpus_count / local->gpus_each;
+    return places;
+}
+
+static void bound_by_places(const struct pst_tree_node *node, struct pst_draft_pool *pool)
+{
+    struct pst_scaler_pool *s = &pool->scaler;
+
+    pool->places = places_of(pool);
+    if (pool->places > s->warm && pst_tree_get(node, "max") == NULL &&
+        s->max > pool->places - s->warm)
+        s->max = pool->places - s->warm;
+}
+
 static void resolve_pool(struct pst_resolver *r, uint32_t i, const char **currency)
 {
     struct pst_draft_pool *pool = (struct pst_draft_pool *)r->draft->pools.items + i;
@@ -47,7 +82,11 @@ static void resolve_pool(struct pst_resolver *r, uint32_t i, const char **curren
     const struct pst_tree_node *budget = pst_tree_get(node, "budget");
     struct pst_scaler_pool *s = &pool->scaler;
 
-    if (s->min > s->max)
+    bound_by_places(node, pool);
+    if (pool->places > 0 && s->min > pool->places)
+        PST_RESOLVE_ERROR(r, node, "scaler: min is %u, and there are places for %u", s->min,
+                          pool->places);
+    else if (s->min > s->max)
         PST_RESOLVE_ERROR(r, node, "scaler: min is more than max");
     if (s->in_below >= s->out_above)
         PST_RESOLVE_ERROR(r, node, "scaler: in_below must be less than out_above");
@@ -60,6 +99,7 @@ static void resolve_pool(struct pst_resolver *r, uint32_t i, const char **curren
     check_currency(r, budget, "hour", currency);
     check_currency(r, budget, "day", currency);
     s->slots = pool->gate.slots;
+    s->actuate = actuate_of(r->config, pool);
     s->qps_milli = pool->qps < UINT32_MAX / 1000 ? (uint32_t)(pool->qps * 1000 + 0.5) : UINT32_MAX;
     r->config->scaler.pools[i] = *s;
     r->config->scaler.pools[i].reserves = r->config->gate.pools[i].policy == PST_POLICY_ADAPTIVE;

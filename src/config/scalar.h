@@ -41,5 +41,22 @@ int pst_scalar_url(const char *text, struct pst_scalar_url *ret_url);
 bool pst_scalar_is_name(const char *text);
 /* "/…" without query: what may stand in a request line. */
 bool pst_scalar_is_path(const char *text);
+/* A host's name, or an address without brackets. */
+bool pst_scalar_is_host(const char *text);
+/* "http://…" or "https://…", for those that we ask. */
+int pst_scalar_endpoint(const char *text);
+/* "Europe/Berlin": the shape of a time zone's name, safe as a path. */
+bool pst_scalar_is_zone(const char *text);
+
+struct pst_scalar_ports {
+    uint16_t first, last;
+};
+int pst_scalar_ports(const char *text, struct pst_scalar_ports *ret_ports); /* "8100-8199" */
+
+struct pst_scalar_date {
+    uint16_t year; /* from 1970 */
+    uint8_t month, day;
+};
+int pst_scalar_date(const char *text, struct pst_scalar_date *ret_date); /* "2026-12-25" */
 
 #endif

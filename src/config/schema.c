@@ -163,6 +163,34 @@ static const struct pst_field drain_rows[] = {
 static const struct pst_section drain_section = {
     .title = "drain", .doc = "On SIGTERM or `POST /drain`.", NOWHERE, ROWS(drain_rows)};
 
+static const struct pst_field keda_rows[] = {
+    {.key = "listen",
+     .kind = PST_FIELD_ADDRESS,
+     FILE_AT(keda.listen),
+     .required = true,
+     .doc = "Where the external scaler answers; `scalerAddress` of the trigger."},
+    {.key = "cert",
+     .kind = PST_FIELD_TEXT,
+     FILE_AT(keda.cert),
+     .fallback_note = "no TLS",
+     .doc = "Its certificate with the chain, PEM."},
+    {.key = "key",
+     .kind = PST_FIELD_TEXT,
+     FILE_AT(keda.key),
+     .fallback_note = "no TLS",
+     .doc = "The certificate's key, PEM."},
+    {.key = "client_ca",
+     .kind = PST_FIELD_TEXT,
+     FILE_AT(keda.client_ca),
+     .fallback_note = "anyone may ask",
+     .doc = "Who signs for clients, PEM; one without a certificate is turned away."},
+};
+static const struct pst_section keda_section = {
+    .title = "keda",
+    .doc = "KEDA's external scaler, gRPC over HTTP/2: one metric for each pool.",
+    NOWHERE,
+    ROWS(keda_rows)};
+
 static const struct pst_choice auth[] = {
     {"optional", 0, NULL}, {"required", 1, NULL}, {NULL, 0, NULL}};
 static const struct pst_choice overload[] = {
@@ -281,6 +309,31 @@ static const struct pst_field file_rows[] = {
      FILE_AT(record),
      .fallback_note = "none",
      .doc = "File that takes every event and decision, to be stepped through again."},
+    {.key = "decision_log",
+     .kind = PST_FIELD_TEXT,
+     FILE_AT(decision_log),
+     .fallback_note = "none",
+     .doc = "File of JSON lines, one for each decision of the scaler with all its terms; `-` is "
+            "stderr."},
+    {.key = "state",
+     .kind = PST_FIELD_TEXT,
+     FILE_AT(state),
+     .fallback_note = "none",
+     .doc = "Folder for what must outlive us: which engines run, and the learned week. Needed by "
+            "`replicas.local` and `profile: history`."},
+    {.key = "keda",
+     .kind = PST_FIELD_SECTION,
+     .section = &keda_section,
+     .fallback_note = "none",
+     .doc = "KEDA's external scaler."},
+    {.key = "gateways",
+     .kind = PST_FIELD_COUNT,
+     FILE_AT(gateways),
+     .fallback = "1",
+     .min = 1,
+     .max = 64,
+     .doc = "Gateways that share the replicas: each fills its part of every replica's `slots`, and "
+            "decides by its part of the load."},
     {.key = "limits", .kind = PST_FIELD_SECTION, .section = &limits_section, .doc = "Bounds."},
     {.key = "timeouts",
      .kind = PST_FIELD_SECTION,

@@ -26,22 +26,30 @@ enum pst_field_kind {
     PST_FIELD_FACTOR, /* a double > 0, "1.5" */
     PST_FIELD_RATE,   /* a double per second, "200/s", "12/m" */
     PST_FIELD_DURATION,
+    PST_FIELD_PERIOD, /* a duration; "off" is 0 */
     PST_FIELD_SIZE,
-    PST_FIELD_MONEY,   /* "2.5 USD", kept as millionths */
-    PST_FIELD_LAW,     /* struct pst_law of durations */
-    PST_FIELD_COUNTS,  /* struct pst_law of counts */
-    PST_FIELD_FORM,    /* struct pst_law with mean one: written without it */
-    PST_FIELD_FILE,    /* a path, from where the file at hand is */
-    PST_FIELD_ADDRESS, /* of a listener, kept as its text */
-    PST_FIELD_NETWORK, /* struct pst_config_network */
-    PST_FIELD_URL,     /* struct pst_config_replica */
-    PST_FIELD_HASH,    /* 32 bytes */
-    PST_FIELD_SECRET,  /* {env: NAME} or {file: PATH}, kept as what is there */
-    PST_FIELD_SECTION, /* a map: `section` */
-    PST_FIELD_LIST,    /* a list of `section` */
-    PST_FIELD_NAMED,   /* a map from names to `section` */
-    PST_FIELD_REFUSED, /* known, and not to be had: `doc` says what to do */
-    PST_FIELD_IGNORED, /* known, and of no effect here */
+    PST_FIELD_MONEY,    /* "2.5 USD", kept as millionths */
+    PST_FIELD_LAW,      /* struct pst_law of durations */
+    PST_FIELD_COUNTS,   /* struct pst_law of counts */
+    PST_FIELD_FORM,     /* struct pst_law with mean one: written without it */
+    PST_FIELD_FILE,     /* a path, from where the file at hand is */
+    PST_FIELD_ADDRESS,  /* of a listener, kept as its text */
+    PST_FIELD_NETWORK,  /* struct pst_config_network */
+    PST_FIELD_URL,      /* struct pst_config_replica */
+    PST_FIELD_ENDPOINT, /* a URL, kept as its text */
+    PST_FIELD_HOST,     /* a name or an address */
+    PST_FIELD_PORTS,    /* struct pst_scalar_ports */
+    PST_FIELD_CRON,     /* five fields, kept as their text */
+    PST_FIELD_DATE,     /* kept as its text */
+    PST_FIELD_ZONE,     /* a time zone's name */
+    PST_FIELD_HASH,     /* 32 bytes */
+    PST_FIELD_SECRET,   /* {env: NAME} or {file: PATH}, kept as what is there */
+    PST_FIELD_PRIVATE,  /* a text, or as SECRET */
+    PST_FIELD_SECTION,  /* a map: `section` */
+    PST_FIELD_LIST,     /* a list of `section` */
+    PST_FIELD_NAMED,    /* a map from names to `section` */
+    PST_FIELD_REFUSED,  /* known, and not to be had: `doc` says what to do */
+    PST_FIELD_IGNORED,  /* known, and of no effect here */
     PST_FIELD_KIND_COUNT
 };
 

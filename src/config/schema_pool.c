@@ -60,13 +60,6 @@ static const struct pst_field count_rows[] = {
 static const struct pst_section count_section = {
     .title = "pools[].fixed", .size = sizeof(uint32_t), NOWHERE, ROWS(count_rows)};
 
-static const struct pst_field url_rows[] = {
-    {.kind = PST_FIELD_URL, ITEM(struct pst_config_replica), .doc = "a URL"}};
-static const struct pst_section url_section = {.title = "pools[].replicas.static",
-                                               .size = sizeof(struct pst_config_replica),
-                                               NOWHERE,
-                                               ROWS(url_rows)};
-
 static const struct pst_field lengths_rows[] = {
     {.key = "short",
      .kind = PST_FIELD_COUNT,
@@ -179,27 +172,6 @@ static const struct pst_field fixed_rows[] = {
 static const struct pst_section fixed_section = {
     .title = "pools[].fixed", .doc = "Numbers of `policy: fixed`.", NOWHERE, ROWS(fixed_rows)};
 
-static const struct pst_field replicas_rows[] = {
-    {.key = "static",
-     .kind = PST_FIELD_LIST,
-     POOL(statics),
-     .section = &url_section,
-     .max = PST_REPLICAS_MAX,
-     .required = true,
-     .doc = "Base URLs, `http://host:port` with an optional prefix."},
-    {.key = "dns",
-     .kind = PST_FIELD_REFUSED,
-     .doc = "replicas cannot be found by DNS; list them under `static`"},
-    {.key = "local",
-     .kind = PST_FIELD_REFUSED,
-     .doc = "replicas cannot be started as processes; list running ones under `static`"},
-    {.key = "kubernetes",
-     .kind = PST_FIELD_REFUSED,
-     .doc = "replicas cannot be found in a cluster; list them under `static`"},
-};
-static const struct pst_section replicas_section = {
-    .title = "pools[].replicas", .doc = "Where the replicas are.", NOWHERE, ROWS(replicas_rows)};
-
 static const struct pst_field pool_rows[] = {
     {.key = "name",
      .kind = PST_FIELD_NAME,
@@ -258,13 +230,26 @@ static const struct pst_field pool_rows[] = {
      .doc = "Numbers of the fixed policy."},
     {.key = "replicas",
      .kind = PST_FIELD_SECTION,
-     .section = &replicas_section,
+     .section = &pst_schema_replicas,
      .required = true,
-     .doc = "Where they are."},
+     .doc = "Where they come from."},
     {.key = "scaler",
      .kind = PST_FIELD_SECTION,
      .section = &pst_schema_scaler,
      .doc = "How many there should be."},
+    {.key = "warmup",
+     .kind = PST_FIELD_SECTION,
+     .section = &pst_schema_warmup,
+     .fallback_note = "none",
+     .doc = "What a replica answers first."},
+    {.key = "signals",
+     .kind = PST_FIELD_SECTION,
+     .section = &pst_schema_signals,
+     .doc = "What is known beside our own accounting."},
+    {.key = "export",
+     .kind = PST_FIELD_SECTION,
+     .section = &pst_schema_export,
+     .doc = "How an HPA is told."},
     {.key = "affinity",
      .kind = PST_FIELD_SWITCH,
      POOL(gate.affinity),

@@ -93,6 +93,14 @@ static void read_secret(struct walk *w, const char *name, const struct pst_tree_
         complain(w, from, "%s: %.200s: %s", name, from->text, fault);
 }
 
+/* What need not be a secret; "" is a value too. */
+static void read_plain(struct walk *w, const struct pst_tree_node *node, void *place)
+{
+    char *text = pst_arena_text(w->arena, node->text, strlen(node->text));
+
+    memcpy(place, &text, sizeof text);
+}
+
 /* The name of a NAMED element, and the defaults that hang on it. */
 static void take_name(struct walk *w, const char *name, const struct pst_section *section,
                       const struct pst_tree_node *key, unsigned char *element)
@@ -151,7 +159,9 @@ static void read_field(struct walk *w, const char *name, const struct pst_field 
         read_scalar(w, name, field, node, place);
     else if (field->kind == PST_FIELD_SECTION)
         read_section(w, field->section, node, place);
-    else if (field->kind == PST_FIELD_SECRET)
+    else if (field->kind == PST_FIELD_PRIVATE && node->kind == PST_TREE_TEXT)
+        read_plain(w, node, place);
+    else if (field->kind == PST_FIELD_SECRET || field->kind == PST_FIELD_PRIVATE)
         read_secret(w, name, node, place);
     else if (field->kind == PST_FIELD_REFUSED)
         complain(w, node, "%s: %s", name, field->doc);

@@ -19,6 +19,8 @@
 #define DAY (UINT64_C(86400) * PST_S)
 #define GIB (UINT64_C(1) << 30)
 
-extern const struct pst_section pst_schema_class, pst_schema_pool, pst_schema_scaler;
+extern const struct pst_section pst_schema_class, pst_schema_pool, pst_schema_replicas,
+    pst_schema_warmup, pst_schema_scaler, pst_schema_cron, pst_schema_holiday, pst_schema_profile,
+    pst_schema_signals, pst_schema_export;
 
 #endif

@@ -22,6 +22,12 @@ static const struct pst_section budget_section = {
     .title = "pools[].scaler.budget", .doc = "Needs `cost_per_hour`.", NOWHERE, ROWS(budget_rows)};
 
 static const struct pst_field scaler_rows[] = {
+    {.key = "act",
+     .kind = PST_FIELD_SWITCH,
+     POOL(acts),
+     .fallback = "true",
+     .doc = "`false`: advice only; the number is decided and shown, and nothing is started, marked "
+            "or exported."},
     {.key = "min",
      .kind = PST_FIELD_COUNT,
      POOL(scaler.min),
@@ -141,10 +147,41 @@ static const struct pst_field scaler_rows[] = {
      .section = &budget_section,
      .fallback_note = "none",
      .doc = "Bounds on what the pool may cost."},
+    {.key = "cron",
+     .kind = PST_FIELD_LIST,
+     POOL(cron),
+     .section = &pst_schema_cron,
+     .max = 64,
+     .fallback_note = "none",
+     .doc = "Floors by the clock."},
+    {.key = "holidays",
+     .kind = PST_FIELD_LIST,
+     POOL(holidays),
+     .section = &pst_schema_holiday,
+     .max = 512,
+     .fallback_note = "none",
+     .doc = "Days that cron rules and profile take for a Sunday."},
+    {.key = "profile",
+     .kind = PST_FIELD_SECTION,
+     .section = &pst_schema_profile,
+     .fallback_note = "none",
+     .doc = "Floors by what the hour of the week used to need."},
+    {.key = "zone",
+     .kind = PST_FIELD_ZONE,
+     POOL(own.prescale.zone),
+     .fallback_note = "UTC",
+     .doc = "Time zone of `cron`, `holidays` and `profile`, by its name in the tz database."},
+    {.key = "lead",
+     .kind = PST_FIELD_DURATION,
+     POOL(own.prescale.lead),
+     .fallback_note = "the measured start time",
+     .max = DAY,
+     .doc = "How long before a floor begins its replicas are asked for."},
 };
 const struct pst_section pst_schema_scaler = {
     .title = "pools[].scaler",
-    .doc = "How many replicas there should be. `penstock sim` decides by it; `penstock run` starts "
-           "and stops none.",
+    .doc =
+        "How many replicas there should be, and when. With `replicas.local` we start and stop "
+        "them; with pods, and addresses where `keda` listens, the number is told to whoever does.",
     NOWHERE,
     ROWS(scaler_rows)};

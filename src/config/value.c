@@ -84,6 +84,44 @@ static int read_address(const char *text, struct target *t)
     return store_text(pst_scalar_address(text, &loopback), text, t);
 }
 
+static int read_host(const char *text, struct target *t)
+{
+    return store_text(pst_scalar_is_host(text) ? PST_OK : PST_E_SYNTAX, text, t);
+}
+
+static int read_endpoint(const char *text, struct target *t)
+{
+    return store_text(pst_scalar_endpoint(text), text, t);
+}
+
+static int read_ports(const char *text, struct target *t)
+{
+    struct pst_scalar_ports ports;
+    int rc = pst_scalar_ports(text, &ports);
+
+    PST_ASSERT(t->field->size == sizeof ports);
+    if (rc == PST_OK)
+        memcpy(t->place, &ports, sizeof ports);
+    return rc;
+}
+
+static int read_date(const char *text, struct target *t)
+{
+    struct pst_scalar_date date;
+
+    return store_text(pst_scalar_date(text, &date), text, t);
+}
+
+static int read_zone(const char *text, struct target *t)
+{
+    return store_text(pst_scalar_is_zone(text) ? PST_OK : PST_E_SYNTAX, text, t);
+}
+
+static int read_cron(const char *text, struct target *t)
+{
+    return store_text(PST_OK, text, t);
+}
+
 static int read_switch(const char *text, struct target *t)
 {
     const bool on = strcmp(text, "true") == 0;
@@ -165,6 +203,16 @@ static int read_factor(const char *text, struct target *t)
     int rc = pst_scalar_real(text, &value);
 
     return store_real(rc == PST_OK && value <= 0 ? PST_E_FULL : rc, value, t);
+}
+
+/* A duration, or never: 0. */
+static int read_period(const char *text, struct target *t)
+{
+    if (strcmp(text, "off") == 0) {
+        store_integer(t->place, t->field->size, 0);
+        return PST_OK;
+    }
+    return read_duration(text, t);
 }
 
 static int read_rate(const char *text, struct target *t)
@@ -258,6 +306,7 @@ static const struct {
     [PST_FIELD_FACTOR] = {read_factor, "a factor", ", as 2 or 0.1"},
     [PST_FIELD_RATE] = {read_rate, "a rate", ", as 200/s, 12/m, 30/h"},
     [PST_FIELD_DURATION] = {read_duration, "a duration", " with its unit, as 500ms, 15s, 10m, 2h"},
+    [PST_FIELD_PERIOD] = {read_period, "a duration or off", ", as 500ms, 15s, 10m"},
     [PST_FIELD_SIZE] = {read_size, "a size", " with its unit, as 512B, 64KiB, 32MiB, 2GiB"},
     [PST_FIELD_MONEY] = {read_money, "an amount", " with its currency, as 2.5 USD"},
     [PST_FIELD_LAW] = {read_law, "a law of durations", ", as 100ms, exp:100ms, pareto:2.5:100ms"},
@@ -268,8 +317,15 @@ static const struct {
                            " with its port, as 127.0.0.1:8080 or [::1]:8080"},
     [PST_FIELD_NETWORK] = {read_network, "a network", ", as 10.0.0.0/8 or fd00::/8"},
     [PST_FIELD_URL] = {read_url, "a URL", ", as http://10.0.0.1:8000"},
+    [PST_FIELD_ENDPOINT] = {read_endpoint, "a URL", " with http:// or https://"},
+    [PST_FIELD_HOST] = {read_host, "a host name or address", ""},
+    [PST_FIELD_PORTS] = {read_ports, "a range of ports", ", as 8100-8199"},
+    [PST_FIELD_CRON] = {read_cron, "a cron time", ": minute, hour, day, month, weekday"},
+    [PST_FIELD_DATE] = {read_date, "a date", ", as 2026-12-25"},
+    [PST_FIELD_ZONE] = {read_zone, "a time zone", ", as Europe/Berlin"},
     [PST_FIELD_HASH] = {read_hash, "64 hexadecimal digits", ""},
     [PST_FIELD_SECRET] = {NULL, "{env: NAME} or {file: PATH}", ""},
+    [PST_FIELD_PRIVATE] = {NULL, "a text, {env: NAME} or {file: PATH}", ""},
     [PST_FIELD_SECTION] = {NULL, "a map", ""},
     [PST_FIELD_LIST] = {NULL, "a list", ""},
     [PST_FIELD_NAMED] = {NULL, "a map from names", ""},
@@ -314,13 +370,15 @@ static void write_limit(enum pst_field_kind kind, uint64_t value, char *buffer, 
         {PST_FIELD_SIZE, 1, "B"},
     };
 
+    const enum pst_field_kind written = kind == PST_FIELD_PERIOD ? PST_FIELD_DURATION : kind;
+
     if (kind == PST_FIELD_WEIGHT || kind == PST_FIELD_SHARE) {
         snprintf(buffer, size, "%g", (double)value / (kind == PST_FIELD_WEIGHT ? 100 : PST_PPM));
         return;
     }
     snprintf(buffer, size, "%llu", (unsigned long long)value);
     for (size_t i = 0; value > 0 && i < PST_COUNT_OF(units); i++) {
-        if (units[i].kind == kind && value % units[i].worth == 0) {
+        if (units[i].kind == written && value % units[i].worth == 0) {
             snprintf(buffer, size, "%llu%s", (unsigned long long)(value / units[i].worth),
                      units[i].unit);
             return;

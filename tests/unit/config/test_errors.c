@@ -76,9 +76,6 @@ static const struct row rows[] = {
     {"a pool's name", "pools:\n  - {name: a b, models: [m], slots: 1, replicas: {static: []}}\n", E, 2, 12, "a name"},
 
     /* not to be had */
-    {"dns", "pools:\n  - {name: a, models: [m], slots: 1, replicas: {static: [], dns: {name: x}}}\n", E, 2, 66, "list them under `static`"},
-    {"local", "pools:\n  - {name: a, models: [m], slots: 1, replicas: {static: [], local: {}}}\n", E, 2, 68, "`static`"},
-    {"kubernetes", "pools:\n  - {name: a, models: [m], slots: 1, replicas: {static: [], kubernetes: {}}}\n", E, 2, 73, "`static`"},
     {"spill", POOL "classes: {low: {on_full: spill}}\n", E, 6, 26, "`spill` needs a store"},
     {"a secret in the file", POOL "admin_token: hunter2\n", E, 6, 14, "a secret is not written here"},
     {"a secret from nowhere", POOL "admin_token: {env: PST_TEST_NOT_SET}\n", E, 6, 20, "PST_TEST_NOT_SET: is not in the environment"},
