@@ -84,6 +84,16 @@ enum pst_metric_label {
       "Bytes of request bodies held.")                                                             \
     X(CONNECTIONS, "connections", GAUGE, 0,                                                        \
       "Client connections open.")                                                                  \
+    X(KEDA_CALLS, "external_scaler_calls_total", COUNTER, 0,                                       \
+      "Calls of KEDA that were answered.")                                                         \
+    X(KEDA_FAILED, "external_scaler_failed_calls_total", COUNTER, 0,                               \
+      "Of them, not OK: what was asked for is wrong, or not known.")                               \
+    X(KEDA_P99, "external_scaler_p99_seconds", GAUGE, 0,                                           \
+      "P99 of the time from a call's last frame to its answer's last byte queued.")                \
+    X(KEDA_STREAMS, "external_scaler_streams", GAUGE, 0,                                           \
+      "Streams of KEDA that wait for a push.")                                                     \
+    X(KEDA_CONNECTIONS, "external_scaler_connections", GAUGE, 0,                                   \
+      "Connections of KEDA open.")                                                                 \
     X(LOG_DROPPED, "log_lines_dropped_total", COUNTER, 0,                                          \
       "Log lines that found no room.")
 /* clang-format on */
