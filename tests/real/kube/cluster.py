@@ -14,6 +14,8 @@ import sys
 import threading
 from pathlib import Path
 
+import yaml
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 BIN = ROOT / "build" / "real" / "bin"
@@ -125,8 +127,9 @@ class Installation:
         self.values = {"BIN": str(penstock or BINARY), "DIR": str(self.folder), "DNS": str(names.port),
                        "API": self._server()}
         text = cluster.kubectl("kustomize", "--load-restrictor", "LoadRestrictionsNone", str(HERE / overlay))
-        self.text = self._filled(text)
-        cluster.kubectl("apply", "-f", "-", text=self.text)
+        self.documents = [d for d in yaml.safe_load_all(self._filled(text)) if d]
+        # What pods mount comes before the pods.
+        self.apply(d for d in self.documents if d["kind"] in ("ServiceAccount", "ConfigMap"))
         shutil.copy(cluster.folder / "pki" / "ca.crt", self.folder / "ca.crt")
         (self.folder / "token").write_text(cluster.token("penstock"))
         (self.folder / "admin").write_text("an-admin-token-for-this-test")
@@ -136,6 +139,10 @@ class Installation:
             address(p) for p in cluster.ready_pods("gateway")]
         names.names["penstock-chat.inference.svc.cluster.local"] = lambda: [
             a for p in cluster.pods("engine") if (a := address(p))]
+        self.apply(self.documents)
+
+    def apply(self, documents):
+        self.cluster.kubectl("apply", "-f", "-", text=yaml.safe_dump_all(documents))
 
     def _server(self):
         return re.search(r"server: \"?(https://[^\"\s,}]+)", (self.cluster.folder / "kubeconfig").read_text()).group(1)
