@@ -94,7 +94,7 @@ void pst_scenario_resolve_pools(struct pst_scenario_reader *r)
 
     for (size_t i = 0; i < r->draft->base.pools.count; i++) {
         resolve_life(r, &pools[i], &r->scenario->pools[i]);
-        r->scenario->scaler.pools[i].actuate = 1;
+        r->scenario->scaler.pools[i].actuate = PST_ACTUATE_OWN;
     }
 }
 

@@ -182,7 +182,7 @@ static bool want_ask(struct pst_scaler *scaler, uint16_t pool, bool wanted)
 
         if (ask->pool == pool && ask->unwanted == wanted && !ask->warm &&
             !pst_census_is_stuck(&scaler->seats[pool], ask->at, scaler->now)) {
-            ask->unwanted = !wanted;
+            pst_life_want_ask(scaler, i, wanted);
             return true;
         }
     }
@@ -204,26 +204,23 @@ static void go_out(struct pst_scaler *scaler, uint16_t pool, uint32_t missing,
 
     /* A promoted one comes on top of what exists; a draining one exists already. */
     room = (uint32_t)pst_sub_sat(max, pst_census_existing(census));
+    if (pst_seat_is_marked(&scaler->seats[pool])) /* max bounds the number */
+        room = (uint32_t)pst_sub_sat(max, pst_census_existing(census) - census->dropped);
     for (; missing > 0 && room > 0 && (r = loaded(scaler, pool)) != PST_SCALER_NOBODY;
          missing--, room--)
         say_and_enter(scaler, r, PST_SCALER_PROMOTE, PST_LIFE_PROMOTED);
     for (; missing > 0 && (r = drained(scaler, pool)) != PST_SCALER_NOBODY; missing--)
         say_and_enter(scaler, r, PST_SCALER_UNDRAIN, PST_LIFE_SERVING);
+    for (;
+         missing > 0 && room > 0 && (r = pst_number_recallable(scaler, pool)) != PST_SCALER_NOBODY;
+         missing--, room--)
+        pst_number_recall(scaler, r);
     while (missing > 0 && want_ask(scaler, pool, true))
         missing--;
     missing = (uint32_t)pst_min_u64(missing, room);
     missing = pst_act_startable(scaler, pool, census, missing, &vetoes);
     while (missing-- > 0)
         pst_act_start(scaler, pool, false);
-}
-
-static void drain(struct pst_scaler *scaler, uint16_t replica)
-{
-    struct pst_scaler_replica *r = &scaler->replicas[replica];
-
-    r->until = pst_add_sat(scaler->now, scaler->seats[r->pool].config->drain_deadline);
-    pst_scaler_say_replica(scaler, PST_SCALER_MARK, replica);
-    say_and_enter(scaler, replica, PST_SCALER_DRAIN, PST_LIFE_DRAINING);
 }
 
 static void go_in(struct pst_scaler *scaler, uint16_t pool, uint32_t surplus)
@@ -234,9 +231,9 @@ static void go_in(struct pst_scaler *scaler, uint16_t pool, uint32_t surplus)
         surplus--;
     for (; surplus > 0 && (r = youngest_starting(scaler, pool, false)) != PST_SCALER_NOBODY;
          surplus--)
-        say_and_enter(scaler, r, PST_SCALER_CANCEL, PST_LIFE_CANCELLED);
+        pst_life_cancel(scaler, r);
     for (; surplus > 0 && (r = victim(scaler, pool, false)) != PST_SCALER_NOBODY; surplus--)
-        drain(scaler, r);
+        pst_life_drain(scaler, r);
 }
 
 static void let_stuck_go(struct pst_scaler *scaler, uint16_t pool)
@@ -244,9 +241,9 @@ static void let_stuck_go(struct pst_scaler *scaler, uint16_t pool)
     uint16_t r;
 
     while ((r = youngest_starting(scaler, pool, true)) != PST_SCALER_NOBODY)
-        say_and_enter(scaler, r, PST_SCALER_CANCEL, PST_LIFE_CANCELLED);
+        pst_life_cancel(scaler, r);
     while ((r = victim(scaler, pool, true)) != PST_SCALER_NOBODY)
-        drain(scaler, r);
+        pst_life_drain(scaler, r);
 }
 
 void pst_act(struct pst_scaler *scaler, uint16_t pool)

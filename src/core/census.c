@@ -66,9 +66,13 @@ static void count_replica(struct pst_census *c, const struct pst_scaler_seat *se
         c->draining++;
         break;
     case PST_LIFE_AWAY:
+        c->leaving++;
+        c->dropped += r->going;
+        break;
     case PST_LIFE_CANCELLED:
     case PST_LIFE_REMOVED:
         c->leaving++;
+        c->dropped++;
         break;
     case PST_LIFE_COUNT:
         PST_ASSERT(false);
@@ -83,14 +87,17 @@ void pst_census(const struct pst_scaler *scaler, uint16_t pool, struct pst_censu
     for (uint32_t r = 0; r < scaler->replicas_top; r++) {
         const struct pst_scaler_replica *replica = &scaler->replicas[r];
 
-        if (replica->life != PST_LIFE_NONE && replica->pool == pool)
-            count_replica(&c, seat, replica, scaler->now);
+        if (replica->life == PST_LIFE_NONE || replica->pool != pool)
+            continue;
+        count_replica(&c, seat, replica, scaler->now);
+        c.recallable += pst_number_is_recallable(scaler, replica);
     }
     for (uint32_t i = 0; i < scaler->asks_count; i++) {
         const struct pst_scaler_ask *ask = &scaler->asks[i];
 
         if (ask->pool != pool)
             continue;
+        c.dropped += ask->unwanted;
         if (ask->unwanted)
             c.leaving++;
         else if (ask->warm)

@@ -20,15 +20,14 @@ static uint32_t most_u32(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-static bool is_stale(const struct pst_scaler_seat *seat, pst_ns now)
+bool pst_seat_is_stale(const struct pst_scaler_seat *seat, pst_ns now)
 {
     if (seat->observed_at == PST_NEVER)
         return true;
     return seat->config->stale_after != 0 && now - seat->observed_at > seat->config->stale_after;
 }
 
-/* Of a pool that is new to us we know less than whoever ran it before: for the longest start, or drain. */
-static bool is_held(const struct pst_scaler_seat *seat, pst_ns now)
+bool pst_seat_is_held(const struct pst_scaler_seat *seat, pst_ns now)
 {
     pst_ns hold = pst_max_u64(seat->config->start_time, pst_census_start_time(seat));
 
@@ -65,7 +64,7 @@ static uint32_t standing(struct pst_scaler_seat *seat, const struct pst_scaler_n
     }
     if (n->is_held)
         before = most_u32(before, most_u32(runs, least_u32(seat->told, seat->config->max)));
-    else if (seat->config->actuate || !seat->decided)
+    else if (pst_seat_acts(seat) || !seat->decided)
         before = most_u32(before, runs);
     if (before > seat->desired) /* somebody wanted them: they get their in_after too */
         pst_hold_needs(&seat->hold, before, now);
@@ -188,13 +187,23 @@ static uint32_t obtainable(const struct pst_scaler *scaler, uint16_t pool,
     const struct pst_census *c = &n->census;
     uint32_t there = pst_census_serving(c), wanted = most_u32(n->need, n->before), vetoes;
 
-    if (seat->config->actuate)
-        there += c->warm + c->draining; /* to be promoted, and taken back */
+    if (pst_seat_acts(seat)) /* to be promoted, and taken back */
+        there += c->warm + c->draining + c->recallable;
     if (there < wanted) {
         there += pst_act_startable(scaler, pool, c, wanted - there, &vetoes);
         n->vetoes |= vetoes;
     }
     return most_u32(n->before, least_u32(n->need, there));
+}
+
+/* Others keep the number, and fewer have come than it asks for: for so long that nobody counts on them. */
+static bool is_short(struct pst_scaler_seat *seat, const struct pst_census *c, pst_ns now)
+{
+    if (seat->config->actuate != PST_ACTUATE_NUMBER || c->ready + c->coming >= seat->desired)
+        seat->short_since = PST_NEVER;
+    else if (seat->short_since == PST_NEVER)
+        seat->short_since = now;
+    return seat->short_since != PST_NEVER && pst_census_is_stuck(seat, seat->short_since, now);
 }
 
 static uint16_t to_u16(uint32_t n)
@@ -267,9 +276,9 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
     if (!seat->decided)
         seat->decided_at = scaler->now;
     n = (struct pst_scaler_need){
-        .is_stale = is_stale(seat, scaler->now),
-        .is_held = is_held(seat, scaler->now),
-        .is_idle = !is_stale(seat, scaler->now) && is_idle(seat, scaler->now),
+        .is_stale = pst_seat_is_stale(seat, scaler->now),
+        .is_held = pst_seat_is_held(seat, scaler->now),
+        .is_idle = !pst_seat_is_stale(seat, scaler->now) && is_idle(seat, scaler->now),
     };
     pst_census(scaler, pool, &n.census);
     supply(seat, &n.census, &n.supply);
@@ -279,7 +288,7 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
     bound(seat, &n);
     if (n.is_stale)
         n.vetoes |= 1u << PST_VETO_STALE;
-    if (n.census.stuck > 0)
+    if (n.census.stuck > 0 || is_short(seat, &n.census, scaler->now))
         n.vetoes |= 1u << PST_VETO_PENDING;
     if (n.need < n.before) {
         seat->desired = pst_scalein(scaler, pool, &n);
@@ -292,6 +301,6 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
         learn(seat, &n, scaler->now);
     seat->decided = true;
     record(scaler, pool, &n);
-    if (seat->config->actuate)
+    if (pst_seat_acts(seat))
         pst_act(scaler, pool);
 }

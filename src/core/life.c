@@ -28,8 +28,33 @@ void pst_life_remove_ask(struct pst_scaler *scaler, uint32_t index)
         scaler->asks[index] = scaler->asks[index + 1];
 }
 
-static void cancel(struct pst_scaler *scaler, uint16_t replica)
+void pst_life_want_ask(struct pst_scaler *scaler, uint32_t index, bool wanted)
 {
+    if (!wanted && pst_seat_is_marked(&scaler->seats[scaler->asks[index].pool]))
+        pst_life_remove_ask(scaler, index);
+    else
+        scaler->asks[index].unwanted = !wanted;
+}
+
+static void mark_and_drain(struct pst_scaler *scaler, uint16_t replica)
+{
+    struct pst_scaler_replica *r = &scaler->replicas[replica];
+
+    r->until = pst_add_sat(scaler->now, scaler->seats[r->pool].config->drain_deadline);
+    pst_scaler_say_replica(scaler, PST_SCALER_MARK, replica);
+    pst_scaler_say_replica(scaler, PST_SCALER_DRAIN, replica);
+}
+
+void pst_life_drain(struct pst_scaler *scaler, uint16_t replica)
+{
+    mark_and_drain(scaler, replica);
+    pst_life_enter(scaler, replica, PST_LIFE_DRAINING);
+}
+
+void pst_life_cancel(struct pst_scaler *scaler, uint16_t replica)
+{
+    if (pst_seat_is_marked(&scaler->seats[scaler->replicas[replica].pool]))
+        pst_scaler_say_replica(scaler, PST_SCALER_MARK, replica);
     pst_scaler_say_replica(scaler, PST_SCALER_CANCEL, replica);
     pst_life_enter(scaler, replica, PST_LIFE_CANCELLED);
 }
@@ -54,6 +79,8 @@ static bool claim_ask(struct pst_scaler *scaler, uint32_t op, struct pst_scaler_
 
 static enum pst_life first_life(const struct pst_scaler_replica *r)
 {
+    if (r->going)
+        return PST_LIFE_AWAY;
     switch ((enum pst_replica_state)r->state) {
     case PST_REPLICA_STARTING:
     case PST_REPLICA_LOADING:
@@ -85,23 +112,26 @@ static void appear(struct pst_scaler *scaler, const struct pst_scaler_event *eve
         .op = event->u.replica.op,
         .revision = event->u.replica.revision,
         .inflight = event->u.replica.inflight,
+        .going = event->u.replica.going != 0,
         .born = scaler->now,
         /* What was there before us is older than it looks. */
         .birth_is_known = scaler->ticked && event->u.replica.state == PST_REPLICA_STARTING,
     };
     if (index >= scaler->replicas_top)
         scaler->replicas_top = index + 1u;
-    if (!claim_ask(scaler, r->op, &ask)) {
+    if (!claim_ask(scaler, r->op, &ask) &&
+        (first_life(r) == PST_LIFE_AWAY || !pst_number_claim(scaler, r->pool, &ask))) {
         pst_life_enter(scaler, index, first_life(r));
         return;
     }
+    r->op = ask.op;
     r->born = ask.at;
     r->birth_is_known = true;
     r->is_warm = ask.warm;
     pst_life_enter(scaler, index, PST_LIFE_STARTING);
     pst_backoff_created(&scaler->seats[r->pool].backoff);
     if (ask.unwanted)
-        cancel(scaler, index);
+        pst_life_cancel(scaler, index);
 }
 
 /* It left in the place of one that was to leave: that one stays. */
@@ -123,7 +153,9 @@ static void vanish(struct pst_scaler *scaler, uint16_t index, bool crashed)
 
     if (r->life == PST_LIFE_STARTING && crashed)
         start_failed(scaler, r->pool, r->born, false);
-    if (r->life == PST_LIFE_SERVING && !crashed)
+    if (pst_seat_is_marked(&scaler->seats[r->pool]))
+        pst_number_left(scaler, index);
+    else if (r->life == PST_LIFE_SERVING && !crashed)
         keep_another(scaler, r->pool);
     *r = (struct pst_scaler_replica){0};
     while (scaler->replicas_top > 0 &&
@@ -190,13 +222,29 @@ static void change(struct pst_scaler *scaler, uint16_t index, uint8_t from)
         else if (!is_away)
             pst_life_enter(scaler, index, first_life(r));
         break;
-    case PST_LIFE_DRAINING: /* our word is newer than this news */
     case PST_LIFE_CANCELLED:
+        if (is_ready && pst_seat_is_marked(&scaler->seats[r->pool])) {
+            mark_and_drain(scaler, index); /* nobody stopped it: it must not begin to work */
+            pst_life_enter(scaler, index, PST_LIFE_REMOVED);
+        }
+        break;
+    case PST_LIFE_DRAINING: /* our word is newer than this news */
     case PST_LIFE_REMOVED:
     case PST_LIFE_NONE:
     case PST_LIFE_COUNT:
         break;
     }
+}
+
+/* Whatever it did: others end it, and it does not come back. */
+static void begin_to_go(struct pst_scaler *scaler, uint16_t index)
+{
+    struct pst_scaler_replica *r = &scaler->replicas[index];
+
+    if (pst_seat_is_marked(&scaler->seats[r->pool]))
+        pst_number_left(scaler, index);
+    r->going = true;
+    pst_life_enter(scaler, index, PST_LIFE_AWAY);
 }
 
 /* Its index has a new owner: that the old one is gone was not heard. */
@@ -236,7 +284,10 @@ void pst_life_told(struct pst_scaler *scaler, const struct pst_scaler_event *eve
         r->revision = event->u.replica.revision;
         r->inflight = event->u.replica.inflight;
     }
-    change(scaler, index, from);
+    if (event->u.replica.going && !r->going)
+        begin_to_go(scaler, index);
+    if (!r->going)
+        change(scaler, index, from);
 }
 
 static void start_result(struct pst_scaler *scaler, const struct pst_scaler_event *event)
@@ -257,7 +308,7 @@ static void start_result(struct pst_scaler *scaler, const struct pst_scaler_even
 
         if (r->op == op && r->life == PST_LIFE_STARTING) {
             start_failed(scaler, r->pool, r->born, quota);
-            cancel(scaler, i);
+            pst_life_cancel(scaler, i);
             return;
         }
     }
@@ -286,7 +337,7 @@ void pst_life_result(struct pst_scaler *scaler, const struct pst_scaler_event *e
     case PST_SCALER_PROMOTE:
         if (r->life == PST_LIFE_PROMOTED && !ok) {
             start_failed(scaler, r->pool, r->since, false);
-            cancel(scaler, index);
+            pst_life_cancel(scaler, index);
         }
         break;
     case PST_SCALER_REMOVE:
@@ -309,6 +360,8 @@ static void overdue_replica(struct pst_scaler *scaler, uint16_t index, pst_ns ti
     struct pst_scaler_replica *r = &scaler->replicas[index];
     pst_ns begin = r->life == PST_LIFE_STARTING ? r->born : r->since;
     pst_ns age = scaler->now - begin;
+    /* A number that stands needs no saying again; who stayed in whose place is seen (scaler_number.c). */
+    bool repeats = !pst_seat_is_marked(&scaler->seats[r->pool]);
 
     switch ((enum pst_life)r->life) {
     case PST_LIFE_STARTING:
@@ -316,14 +369,14 @@ static void overdue_replica(struct pst_scaler *scaler, uint16_t index, pst_ns ti
         if (timeout == 0 || age < timeout)
             break;
         start_failed(scaler, r->pool, begin, false);
-        cancel(scaler, index);
+        pst_life_cancel(scaler, index);
         break;
     case PST_LIFE_CANCELLED:
-        if (age >= PST_SCALER_PATIENCE)
-            cancel(scaler, index);
+        if (repeats && age >= PST_SCALER_PATIENCE)
+            pst_life_cancel(scaler, index);
         break;
     case PST_LIFE_REMOVED:
-        if (age < PST_SCALER_PATIENCE)
+        if (!repeats || age < PST_SCALER_PATIENCE)
             break;
         if (r->is_warm) {
             pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, index);
@@ -365,7 +418,8 @@ static void overdue_asks(struct pst_scaler *scaler, uint16_t pool, pst_ns timeou
             start_failed(scaler, pool, ask->at, false);
             ask->unwanted = true;
         }
-        if (ask->pool == pool && age >= pst_mul_sat(timeout, 2))
+        if (ask->pool == pool && (age >= pst_mul_sat(timeout, 2) ||
+                                  (ask->unwanted && pst_seat_is_marked(&scaler->seats[pool]))))
             pst_life_remove_ask(scaler, i);
         else
             i++;
@@ -397,7 +451,7 @@ void pst_life_overdue(struct pst_scaler *scaler, uint16_t pool)
 {
     const struct pst_scaler_pool *config = scaler->seats[pool].config;
 
-    if (!config->actuate)
+    if (!pst_seat_acts(&scaler->seats[pool]))
         return;
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         if (scaler->replicas[i].life != PST_LIFE_NONE && scaler->replicas[i].pool == pool)

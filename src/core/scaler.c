@@ -39,7 +39,8 @@ static void tick(struct pst_scaler *scaler, uint64_t wall_s)
         pst_census(scaler, p, &census);
         pst_cost_tick(&seat->cost, scaler->now, wall_s, pst_census_running(&census));
         pst_demand_tick(seat->demand, scaler->now, pst_census_start_time(seat), seat->observed);
-        pst_scaler_decide(scaler, p);
+        if (!pst_seat_waits(seat))
+            pst_scaler_decide(scaler, p);
         seat->observed = false;
         seat->busy = false;
     }
@@ -113,6 +114,9 @@ void pst_scaler_step(struct pst_scaler *scaler, const struct pst_scaler_event *e
         seat->busy = true;
         if (seat->decided) /* else with its first TICK */
             pst_scaler_decide(scaler, event->pool);
+        break;
+    case PST_SCALER_SYNCED:
+        seat->synced = true;
         break;
     case PST_SCALER_TICK:
     case PST_SCALER_RESULT:

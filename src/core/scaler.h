@@ -37,6 +37,11 @@ enum pst_scaler_rule {
  * How the number comes about. OWN: we start and stop replicas ourselves. The others keep a number of
  * replicas and are told which (pst_scaler_number): MARKED lets us choose who leaves (deletion cost), so
  * victims drain before the number falls; NUMBER does not, so who leaves drains by itself (preStop).
+ *
+ * Who keeps the number of a MARKED pool replaces what leaves without being told to: the number stands
+ * while it does. Its START says only that the number rose, CANCEL and REMOVE that it fell; a replica
+ * without op that appears is the answer to the oldest START. It may remove another than the one we named:
+ * that one stays then, and comes back when it is wanted. Of a NUMBER pool only the number is ours.
  */
 enum pst_actuate {
     PST_ACTUATE_NONE, /* DECISION only */
@@ -61,6 +66,8 @@ struct pst_scaler_pool {
     uint8_t rule;      /* enum pst_scaler_rule */
     uint8_t actuate;   /* enum pst_actuate */
     uint8_t reserves;  /* its gate keeps slots free for higher classes (reserve.h) */
+    /* Replicas from before us are being found: nothing is decided before SYNCED. MARKED, NUMBER: always so. */
+    uint8_t awaits_synced;
     pst_ns out_above, in_below, in_after;
     pst_ns start_time;        /* taken for a cold start until one was measured */
     pst_ns warm_time;         /* … and for a promotion */
@@ -93,10 +100,16 @@ enum pst_scaler_event_kind {
     PST_SCALER_REPLICA, /* a replica's state; again whenever in flight is worth telling */
     PST_SCALER_SIGNAL,
     PST_SCALER_FLOOR,
-    PST_SCALER_SCALE,   /* others set the number */
+    /*
+     * Others set the number; where others keep it, what it is now: told before SYNCED and whenever it
+     * changes. A fresh scaler asks for nothing less; later it is heard and not fought: what counts is
+     * which replicas there are.
+     */
+    PST_SCALER_SCALE,
     PST_SCALER_RESULT,  /* how an action ended */
     PST_SCALER_HISTORY, /* one step of the past, oldest first, before the first TICK */
     PST_SCALER_WAKE,    /* a first ticket waits and no replica is there */
+    PST_SCALER_SYNCED, /* all replicas that were there at the start were told; also if there is none */
     PST_SCALER_EVENT_COUNT
 };
 
@@ -157,6 +170,11 @@ struct pst_scaler_event {
             uint32_t op;     /* of the START that made it; 0: none */
             uint32_t revision;
             uint32_t inflight;
+            /*
+             * Others have begun to end it (deletionTimestamp): whoever keeps the number counts it as
+             * gone. Without it one that others drain is still counted, and no capacity.
+             */
+            uint8_t going;
         } replica;
         struct {
             uint8_t kind; /* enum pst_signal */
@@ -187,11 +205,11 @@ struct pst_scaler_event {
 enum pst_scaler_action_kind {
     PST_SCALER_START,   /* create one; REPLICA with this op, or RESULT, follows */
     PST_SCALER_PROMOTE, /* a warm one takes work from now on */
-    PST_SCALER_CANCEL,  /* a starting one is not wanted any more */
+    PST_SCALER_CANCEL,  /* a starting one is not wanted any more; MARKED: after its MARK */
     PST_SCALER_MARK,    /* it will be the next to go (deletion cost) */
     PST_SCALER_DRAIN,   /* no new work; RESULT follows when it is idle or at the deadline */
-    PST_SCALER_UNDRAIN,
-    PST_SCALER_REMOVE, /* stop it */
+    PST_SCALER_UNDRAIN, /* it is wanted again: takes DRAIN and MARK back; MARKED: of a starting one too */
+    PST_SCALER_REMOVE, /* stop it; MARKED: the number may fall by it now */
     PST_SCALER_DECISION,
     PST_SCALER_ACTION_COUNT
 };
@@ -276,11 +294,24 @@ pst_ns pst_scaler_deadline(const struct pst_scaler *scaler); /* PST_NEVER: befor
 bool pst_scaler_decision(const struct pst_scaler *scaler, uint16_t pool,
                          struct pst_scaler_action *ret_decision);
 /*
- * What whoever keeps a number of replicas must be told now: all that exist or were asked for, warm and
- * draining ones included, less those that may go. False: nothing was decided yet, or inputs are not
- * known: then it must be told that it is not known, never a number.
+ * What whoever keeps a number of replicas must be told now; it may change with every step.
+ *
+ *   MARKED, OWN  all that exist or were asked for, warm and draining ones included, less those that
+ *                may go, and those that others end
+ *   NUMBER       what was decided; warm replicas are none of it
+ *
+ * False: nothing was decided yet (before SYNCED, and the first observations), the gate's observations are
+ * stale, or it is nobody's to keep (NONE): then it must be told that it is not known, never a number.
  */
 bool pst_scaler_number(const struct pst_scaler *scaler, uint16_t pool, uint32_t *ret_number);
+/*
+ * MARKED: a replica that was found and takes the place of a START for the warm pool: whoever tells the
+ * gate of it says so there, before it is ready.
+ */
+bool pst_scaler_is_for_warm(const struct pst_scaler *scaler, uint16_t replica);
+/* How many a controller counts: all that exist, less those that others end; of them, starting or loading. */
+uint32_t pst_scaler_existing(const struct pst_scaler *scaler, uint16_t pool,
+                             uint32_t *ret_unfinished);
 /* Every invariant of the header, asserted; for tests. */
 void pst_scaler_verify(const struct pst_scaler *scaler);
 

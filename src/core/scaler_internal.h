@@ -49,13 +49,14 @@ struct pst_scaler_replica {
     uint16_t pool;
     bool is_warm;        /* of the warm pool: WARM, will be, or was until it was told to go */
     bool birth_is_known; /* its start can be measured */
+    bool going;          /* others end it, for good */
     uint32_t op, revision, inflight;
     pst_ns born;
     pst_ns since; /* of this life; SERVING: of its health */
     pst_ns until; /* DRAINING: its deadline */
 };
 
-/* A START whose replica is not known yet. */
+/* A START whose replica is not known yet; or, with op 0, one that its controller replaces. */
 struct pst_scaler_ask {
     uint32_t op;
     uint16_t pool;
@@ -72,10 +73,12 @@ struct pst_census {
     uint32_t warm;    /* loaded */
     uint32_t warming; /* will be */
     uint32_t draining;
-    uint32_t leaving;  /* cancelled, removed, or drained by others */
-    uint32_t trying;   /* STARTs open that were asked for since the last failure */
-    pst_ns coming_in;  /* the first of the coming; 0: none */
-    pst_ns coming_all; /* … and the last */
+    uint32_t leaving;    /* cancelled, removed, or drained by others */
+    uint32_t dropped;    /* of them, those that the number leaves out already */
+    uint32_t recallable; /* MARKED: of those, what may still be taken back */
+    uint32_t trying;     /* STARTs open that were asked for since the last failure */
+    pst_ns coming_in;    /* the first of the coming; 0: none */
+    pst_ns coming_all;   /* … and the last */
 };
 
 struct pst_scaler_seat {
@@ -89,6 +92,7 @@ struct pst_scaler_seat {
     pst_ns observed_at; /* PST_NEVER: never */
     bool observed;      /* since the last tick */
     bool busy;          /* a ticket was there since the last tick */
+    bool synced;        /* what was there at the start was told */
     pst_ns busy_at;     /* when that was so last; PST_NEVER: never */
     uint32_t told;      /* by SCALE */
     uint32_t desired;
@@ -97,6 +101,7 @@ struct pst_scaler_seat {
     pst_ns stepped_at; /* rule BACKLOG: its last step out; PST_NEVER: none */
     struct pst_hold hold;
     pst_ns guarded_since; /* the guards alone stand against less; PST_NEVER: they do not */
+    pst_ns short_since;   /* NUMBER: fewer are there than were asked for; PST_NEVER: no */
     uint32_t terms[PST_TERM_COUNT];
     pst_ns said_at;
     bool said;
@@ -118,6 +123,22 @@ struct pst_scaler {
     struct pst_scaler_action outbox[PST_SCALER_OUTBOX_MAX];
 };
 
+/* We say which replicas come and go. */
+static inline bool pst_seat_acts(const struct pst_scaler_seat *seat)
+{
+    return seat->config->actuate == PST_ACTUATE_OWN || seat->config->actuate == PST_ACTUATE_MARKED;
+}
+static inline bool pst_seat_is_marked(const struct pst_scaler_seat *seat)
+{
+    return seat->config->actuate == PST_ACTUATE_MARKED;
+}
+/* What was there before us is not all known yet. */
+static inline bool pst_seat_waits(const struct pst_scaler_seat *seat)
+{
+    return !seat->synced && (seat->config->awaits_synced || pst_seat_is_marked(seat) ||
+                             seat->config->actuate == PST_ACTUATE_NUMBER);
+}
+
 /* scaler.c: a new action at the outbox's end, of that kind, otherwise zero. */
 struct pst_scaler_action *pst_scaler_say(struct pst_scaler *scaler,
                                          enum pst_scaler_action_kind kind, uint32_t pool);
@@ -134,7 +155,22 @@ void pst_life_remove_drained(struct pst_scaler *scaler, uint16_t pool);
 /* Somebody else acts from now on: what we said is void, replicas are what they are heard to be. */
 void pst_life_let_go(struct pst_scaler *scaler, uint16_t pool);
 void pst_life_enter(struct pst_scaler *scaler, uint16_t replica, enum pst_life life);
+void pst_life_cancel(struct pst_scaler *scaler, uint16_t replica);
+/* MARK and DRAIN, up to the pool's deadline. */
+void pst_life_drain(struct pst_scaler *scaler, uint16_t replica);
 void pst_life_remove_ask(struct pst_scaler *scaler, uint32_t index);
+/* Whether it will be kept when it comes; where others keep the number, a START that is not is none. */
+void pst_life_want_ask(struct pst_scaler *scaler, uint32_t index, bool wanted);
+
+/* scaler_number.c: of a pool whose number others keep. */
+/* The START that a replica without a name of ours answers. */
+bool pst_number_claim(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_ask *ret_ask);
+/* It leaves, and is none of those that were told to: another stays, or it is replaced. */
+void pst_number_left(struct pst_scaler *scaler, uint16_t replica);
+/* Told to go and still there, the one that would be missed most; PST_SCALER_NOBODY: none. */
+uint16_t pst_number_recallable(const struct pst_scaler *scaler, uint16_t pool);
+bool pst_number_is_recallable(const struct pst_scaler *scaler, const struct pst_scaler_replica *r);
+void pst_number_recall(struct pst_scaler *scaler, uint16_t replica);
 
 /* census.c: what there is. */
 void pst_census(const struct pst_scaler *scaler, uint16_t pool, struct pst_census *ret_census);
@@ -158,6 +194,9 @@ static inline uint32_t pst_census_running(const struct pst_census *c)
 
 /* decide.c: what should be, and the steps there. */
 void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool);
+/* Of a pool that is new to us we know less than whoever ran it before: for the longest start, or drain. */
+bool pst_seat_is_held(const struct pst_scaler_seat *seat, pst_ns now);
+bool pst_seat_is_stale(const struct pst_scaler_seat *seat, pst_ns now);
 
 /* What one decision is made of. */
 struct pst_scaler_need {

@@ -8,8 +8,9 @@ static bool pool_is_valid(const struct pst_scaler_pool *p, uint32_t replicas_max
 {
     return p->max > 0 && p->min <= p->max && p->max <= replicas_max && p->warm <= replicas_max &&
            p->slots > 0 && p->slots <= UINT16_MAX && p->rule < PST_RULE_COUNT &&
-           p->utilisation_ppm <= PST_PPM && p->inflight_guard_ppm <= PST_PPM &&
-           p->gpu_guard_ppm <= PST_PPM && (p->rule != PST_RULE_QPS || p->qps_milli > 0);
+           p->actuate < PST_ACTUATE_COUNT && p->utilisation_ppm <= PST_PPM &&
+           p->inflight_guard_ppm <= PST_PPM && p->gpu_guard_ppm <= PST_PPM &&
+           (p->rule != PST_RULE_QPS || p->qps_milli > 0);
 }
 
 static bool is_valid(const struct pst_scaler_config *config)
@@ -34,6 +35,7 @@ static int seat_init(struct pst_scaler *scaler, uint16_t pool,
                                      .observed_at = PST_NEVER,
                                      .busy_at = PST_NEVER,
                                      .guarded_since = PST_NEVER,
+                                     .short_since = PST_NEVER,
                                      .stepped_at = PST_NEVER};
     return pst_demand_new(config, pool, &seat->demand);
 }
@@ -93,7 +95,8 @@ int pst_scaler_reconfigure(struct pst_scaler *scaler, const struct pst_scaler_co
         return rc;
     }
     for (uint16_t p = 0; p < had; p++) {
-        if (scaler->config.pools[p].actuate && !config->pools[p].actuate)
+        if (pst_seat_acts(&scaler->seats[p]) &&
+            config->pools[p].actuate != scaler->config.pools[p].actuate)
             pst_life_let_go(scaler, p);
     }
     scaler->config = *config;

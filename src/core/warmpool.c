@@ -37,10 +37,10 @@ static bool is_due_to_rotate(const struct pst_scaler *scaler, uint16_t pool)
 static bool cancel_one(struct pst_scaler *scaler, uint16_t pool)
 {
     for (uint32_t i = scaler->asks_count; i-- > 0;) {
-        struct pst_scaler_ask *ask = &scaler->asks[i];
+        const struct pst_scaler_ask *ask = &scaler->asks[i];
 
         if (ask->pool == pool && ask->warm && !ask->unwanted) {
-            ask->unwanted = true;
+            pst_life_want_ask(scaler, i, false);
             return true;
         }
     }
@@ -48,8 +48,7 @@ static bool cancel_one(struct pst_scaler *scaler, uint16_t pool)
         const struct pst_scaler_replica *r = &scaler->replicas[i];
 
         if (r->pool == pool && r->life == PST_LIFE_STARTING && r->is_warm) {
-            pst_scaler_say_replica(scaler, PST_SCALER_CANCEL, i);
-            pst_life_enter(scaler, i, PST_LIFE_CANCELLED);
+            pst_life_cancel(scaler, i);
             return true;
         }
     }
@@ -66,6 +65,8 @@ void pst_warmpool_keep(struct pst_scaler *scaler, uint16_t pool)
     for (; c.warm > config->warm; c.warm--) {
         uint16_t r = oldest(scaler, pool);
 
+        if (pst_seat_is_marked(&scaler->seats[pool]))
+            pst_scaler_say_replica(scaler, PST_SCALER_MARK, r);
         pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, r);
         pst_life_enter(scaler, r, PST_LIFE_REMOVED);
     }

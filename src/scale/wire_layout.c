@@ -135,6 +135,7 @@ static void event(struct walk *walk, struct pst_scaler_event *e)
     case PST_SCALER_OBSERVE_POOL:
     case PST_SCALER_REPLICA:
     case PST_SCALER_WAKE:
+    case PST_SCALER_SYNCED:
     case PST_SCALER_EVENT_COUNT:
         walk->bad = true; /* nobody else's word */
         return;
@@ -163,13 +164,13 @@ static void action(struct walk *walk, struct pst_scaler_action *a)
         FIELD(walk, a->u.start.op);
         choice8(walk, &a->u.start.warm, 2);
         return;
+    case PST_SCALER_PROMOTE:
     case PST_SCALER_CANCEL:
     case PST_SCALER_MARK:
     case PST_SCALER_UNDRAIN:
     case PST_SCALER_REMOVE:
         FIELD(walk, a->u.replica.until);
         return;
-    case PST_SCALER_PROMOTE:
     case PST_SCALER_DRAIN:
     case PST_SCALER_DECISION:
     case PST_SCALER_ACTION_COUNT:

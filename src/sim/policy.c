@@ -89,7 +89,7 @@ static void configure_rule(struct pst_scaler_pool *pool, const struct pst_scenar
                            enum pst_scaler_rule rule)
 {
     pool->rule = (uint8_t)rule;
-    pool->actuate = policy->actuator == PST_ACTUATOR_DIRECT;
+    pool->actuate = policy->actuator == PST_ACTUATOR_DIRECT ? PST_ACTUATE_OWN : PST_ACTUATE_NONE;
     if (policy->warm != UINT32_MAX)
         pool->warm = policy->warm;
     if (policy->target > 0 && rule == PST_RULE_QPS)

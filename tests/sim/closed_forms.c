@@ -205,7 +205,7 @@ static void set_scaler(struct pst_scaler_config *scaler, const struct form *form
         .max = form->replicas,
         .slots = form->slots,
         .rule = PST_RULE_STATIC,
-        .actuate = 1,
+        .actuate = PST_ACTUATE_OWN,
         .start_time = PST_S,
         .drain_deadline = PST_S,
         .stale_after = 60 * PST_S,

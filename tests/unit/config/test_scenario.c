@@ -114,7 +114,7 @@ static void pools_have_their_scaler_and_their_life(void **state)
     assert_int_equal(scaler->warm, 1);
     assert_int_equal(scaler->slots, 14);
     assert_int_equal(scaler->rule, PST_RULE_BACKLOG);
-    assert_int_equal(scaler->actuate, 1);
+    assert_int_equal(scaler->actuate, PST_ACTUATE_OWN);
     assert_int_equal(scaler->start_time, 180 * PST_S);
     assert_int_equal(scaler->warm_time, 5 * PST_S);
     assert_int_equal(scaler->start_timeout, 900 * PST_S);

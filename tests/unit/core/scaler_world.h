@@ -86,7 +86,7 @@ static inline struct pst_scaler_config world_config(void)
             .max = 8,
             .slots = 10,
             .rule = PST_RULE_AHEAD,
-            .actuate = 1,
+            .actuate = PST_ACTUATE_OWN,
             .out_above = 2 * PST_S,
             .in_below = 500 * PST_MS,
             .in_after = 60 * PST_S,

@@ -231,7 +231,7 @@ static void test_zero(void **state)
 
 static void only_decide(struct pst_scaler_pool *pool)
 {
-    pool->actuate = 0;
+    pool->actuate = PST_ACTUATE_NONE;
 }
 
 static void test_somebody_else_acts(void **state)

@@ -205,7 +205,7 @@ static void test_record(void **state)
     struct pst_scaler *scaler;
 
     (void)state;
-    config.pools[0].actuate = 0;
+    config.pools[0].actuate = PST_ACTUATE_NONE;
     assert_int_equal(pst_scaler_new(&config, &scaler), PST_OK);
     assert_false(pst_scaler_decision(scaler, 0, &action));
     assert_true(pst_scaler_deadline(scaler) == PST_NEVER);
@@ -320,7 +320,7 @@ static void test_index_with_a_new_owner(void **state)
     struct world w;
 
     (void)state;
-    config.pools[0].actuate = 0;
+    config.pools[0].actuate = PST_ACTUATE_NONE;
     config.pools_count = 2;
     config.pools[1] = config.pools[0];
     world_init(&w, &config, "a new owner");
@@ -348,7 +348,7 @@ static void test_handed_over(void **state)
     (void)state;
     world_init(&w, &config, "handed over");
     world_play(&w, "r3 f3 +101 nodrain f1 +60 ?1:");
-    config.pools[0].actuate = 0;
+    config.pools[0].actuate = PST_ACTUATE_NONE;
     assert_int_equal(pst_scaler_reconfigure(w.scaler, &config), PST_OK);
     w.log[0] = '\0';
     for (uint16_t r = 0; r < 3; r++)
@@ -476,7 +476,7 @@ static void test_nonsense(void **state)
     config.pools_count = 2;
     config.pools[1] = config.pools[0];
     config.pools[0].warm = 1;
-    config.pools[1].actuate = 0;
+    config.pools[1].actuate = PST_ACTUATE_NONE;
     assert_int_equal(pst_scaler_new(&config, &scaler), PST_OK);
     pst_prng_init(&prng, 1);
     for (int i = 0; i < 100000; i++) {

@@ -88,7 +88,8 @@ static void reconfigure(struct storm *s)
         next.pools[next.pools_count++] = next.pools[0];
     numbers_draw(&s->prng, &next);
     for (uint16_t p = 0; p < s->config.pools_count; p++) {
-        if (s->config.pools[p].actuate && !next.pools[p].actuate)
+        if (s->config.pools[p].actuate == PST_ACTUATE_OWN &&
+            next.pools[p].actuate != PST_ACTUATE_OWN)
             shadow_let_go(s, p);
     }
     assert_int_equal(pst_scaler_reconfigure(s->scaler, &next), PST_OK);
@@ -152,7 +153,8 @@ static void forget_asks(struct storm *s)
     for (uint32_t i = 0; i < s->asks_count;) {
         const struct pst_scaler_pool *pool = &s->config.pools[s->asks[i].pool];
 
-        if (pool->actuate && s->now - s->asks[i].at >= pst_mul_sat(pool->start_timeout, 2))
+        if (pool->actuate == PST_ACTUATE_OWN &&
+            s->now - s->asks[i].at >= pst_mul_sat(pool->start_timeout, 2))
             s->asks[i] = s->asks[--s->asks_count];
         else
             i++;
@@ -198,7 +200,7 @@ static void shadow_action(struct storm *s, const struct pst_scaler_action *actio
 
     if (action->kind == PST_SCALER_DECISION)
         return;
-    STORM_ASSERT(s, pool->actuate);
+    STORM_ASSERT(s, pool->actuate == PST_ACTUATE_OWN);
     if (action->kind != PST_SCALER_START)
         STORM_ASSERT(s, action->u.replica.replica < REPLICAS && r->is_there &&
                             r->pool == action->pool);
@@ -487,7 +489,7 @@ static void heal(struct storm *s)
 static void calm_pool(struct pst_scaler_pool *p)
 {
     p->rule = PST_RULE_AHEAD;
-    p->actuate = 1;
+    p->actuate = PST_ACTUATE_OWN;
     p->max = p->max < 5 ? p->max : 5;
     p->min = p->min < p->max ? p->min : p->max;
     p->warm = 0;
