@@ -6,7 +6,7 @@
  *
  * Guarantee: TLS 1.2 or later; with a client_ca a peer without a certificate signed by it is refused in
  * the handshake; keys are read once, never logged, and read again by reload. A context is shared by its
- * connections and lives until the last of them is gone. Not thread-safe.
+ * connections and lives until the last of them is gone. Not thread-safe. SIGPIPE must be ignored.
  */
 #ifndef PST_NET_TLS_H
 #define PST_NET_TLS_H
