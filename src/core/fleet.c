@@ -217,10 +217,12 @@ static void announce(struct pst_fleet *fleet, struct pst_replica *replica,
         pst_fleet_evict_all(fleet, replica, PST_EVICTION_REMOVED);
         leave(fleet, replica);
     }
-    if (replica->state == PST_REPLICA_GONE)
+    if (replica->state == PST_REPLICA_GONE) {
         join(fleet, replica, pool);
-    else if (event->u.replica.cause == PST_CAUSE_CRASH)
+        replica->warm = event->u.replica.warm != 0; /* from then on only PROMOTE speaks of it */
+    } else if (event->u.replica.cause == PST_CAUSE_CRASH) {
         pst_watch_crash(fleet, replica, PST_FLEET_NONE);
+    }
 
     replica->revision = event->u.replica.revision;
     replica->own_slots = event->u.replica.slots != 0;
@@ -324,6 +326,17 @@ void pst_fleet_undrain(struct pst_fleet *fleet, uint16_t replica_index, pst_ns n
     replica->drained_wanted = false;
     if (replica->state != PST_REPLICA_GONE)
         pst_fleet_settle(fleet, replica);
+}
+
+void pst_fleet_promote(struct pst_fleet *fleet, uint16_t replica_index, pst_ns now)
+{
+    struct pst_replica *replica = replica_at(fleet, replica_index);
+
+    advance(fleet, now);
+    if (replica->state == PST_REPLICA_GONE)
+        return;
+    pst_replica_promote(fleet, replica);
+    pst_fleet_settle(fleet, replica);
 }
 
 static void drain_deadline(struct pst_fleet *fleet, struct pst_replica *replica)

@@ -10,6 +10,8 @@
  *                   +------------------+   |
  *                   +--- SUSPECT <-- fails, silence, crash
  *
+ * A replica may be kept WARM instead of READY, until PROMOTE: asked how it is, and sent nothing.
+ *
  * Guarantee: a replica that is not READY is given no place; places given never exceed its slots (the
  * least of all sources, fewer in slow start, one after an unexplained 500 or reset); probes that
  * merely time out take at most half of the ready set, rounded up.
@@ -111,6 +113,8 @@ void pst_fleet_slots(struct pst_fleet *fleet, const struct pst_gate_event *event
 void pst_fleet_progress(struct pst_fleet *fleet, const struct pst_gate_event *event);
 void pst_fleet_drain(struct pst_fleet *fleet, uint16_t replica, pst_ns until, pst_ns now);
 void pst_fleet_undrain(struct pst_fleet *fleet, uint16_t replica, pst_ns now);
+/* One that is kept warm takes work from now on, or as soon as it is loaded. */
+void pst_fleet_promote(struct pst_fleet *fleet, uint16_t replica, pst_ns now);
 
 /* Time alone: probes due, stalls, slow start, lags, trials after FULL, forgotten suspects. */
 void pst_fleet_time(struct pst_fleet *fleet, pst_ns now);
@@ -139,7 +143,7 @@ struct pst_fleet_capacity {
     uint32_t slots;          /* of the ready ones, all sources and slow start counted */
     uint32_t inflight;       /* sequences in flight, lagging places counted */
     uint32_t free;           /* slots - inflight, of ready ones */
-    uint32_t starting_slots; /* of replicas starting or loading */
+    uint32_t starting_slots; /* of replicas starting or loading, and not to be kept warm */
     /* When the first of them is ready, by the P90 of measured starts; PST_NEVER: none measured yet. */
     pst_ns starting_ready_at;
 };

@@ -89,6 +89,7 @@ struct pst_replica {
     uint8_t state; /* enum pst_replica_state, never DRAINING: that lies over it */
     uint8_t suspicion;
     bool draining;
+    bool warm;         /* loaded, it waits to be promoted */
     bool own_slots;    /* told with the replica, not the pool's */
     bool proved;       /* an answer since it was last ready */
     bool start_seen;   /* it was seen not to be ready, so its start time can be measured */
@@ -184,9 +185,11 @@ void pst_lifecycle_begin(struct pst_fleet *fleet, struct pst_replica *replica,
                          enum pst_replica_state state);
 void pst_replica_enter(struct pst_fleet *fleet, struct pst_replica *replica,
                        enum pst_replica_state state);
+/* It may serve from now on, at once if it is loaded. */
+void pst_replica_promote(struct pst_fleet *fleet, struct pst_replica *replica);
 /* A refused connection or "Loading": no suspicion but a fact. */
 void pst_replica_not_up(struct pst_fleet *fleet, struct pst_replica *replica);
-/* Only a ready one can become suspect. */
+/* Only one that is ready or warm can become suspect. */
 void pst_replica_suspect(struct pst_fleet *fleet, struct pst_replica *replica,
                          enum pst_suspicion why);
 /* None of its streams moved for `stall`: suspect, and everything on it goes elsewhere. */

@@ -40,12 +40,15 @@ static void set_pace(struct pst_fleet *fleet, struct pst_replica *replica, pst_n
  *                               |     crash       |  | an answer, if it was only silent
  *                               |                 v  |
  *                               +------------- SUSPECT     REPLICA{GONE} ends each of them
+ *
+ * One that is kept warm is WARM wherever this says READY, until PROMOTE.
  */
 void pst_replica_enter(struct pst_fleet *fleet, struct pst_replica *replica,
                        enum pst_replica_state state)
 {
     struct pst_fleet_pool *pool = pst_fleet_pool_of(fleet, replica);
     bool was_starting = is_starting(replica);
+    bool was_warm = replica->state == PST_REPLICA_WARM;
 
     if (replica->state == state)
         return;
@@ -72,18 +75,17 @@ void pst_replica_enter(struct pst_fleet *fleet, struct pst_replica *replica,
                                                  ? fleet->now
                                                  : fleet->now + pause_of(fleet, replica));
         break;
+    case PST_REPLICA_WARM:
     case PST_REPLICA_READY:
         if (was_starting && replica->start_seen) {
             pst_hist_add(&pool->starts, fleet->now - replica->started_at);
             if (pool->starts.count > STARTS_KEPT)
                 pst_hist_fade(&pool->starts);
         }
-        if (was_starting)
+        if (state == PST_REPLICA_READY && (was_starting || was_warm))
             pst_slots_ramp(&replica->slots, fleet->now);
         replica->proved = false;
         pst_probes_restart(&replica->probes, fleet->now + pause_of(fleet, replica));
-        break;
-    case PST_REPLICA_WARM:
         break;
     case PST_REPLICA_DRAINING:
     case PST_REPLICA_STATE_COUNT:
@@ -111,10 +113,28 @@ void pst_replica_not_up(struct pst_fleet *fleet, struct pst_replica *replica)
         pst_replica_enter(fleet, replica, PST_REPLICA_LOADING);
 }
 
+/* The model answers: as good as ready. */
+static bool is_up(const struct pst_replica *replica)
+{
+    return replica->state == PST_REPLICA_READY || replica->state == PST_REPLICA_WARM;
+}
+
+static void enter_up(struct pst_fleet *fleet, struct pst_replica *replica)
+{
+    pst_replica_enter(fleet, replica, replica->warm ? PST_REPLICA_WARM : PST_REPLICA_READY);
+}
+
+void pst_replica_promote(struct pst_fleet *fleet, struct pst_replica *replica)
+{
+    replica->warm = false;
+    if (replica->state == PST_REPLICA_WARM)
+        pst_replica_enter(fleet, replica, PST_REPLICA_READY);
+}
+
 void pst_replica_suspect(struct pst_fleet *fleet, struct pst_replica *replica,
                          enum pst_suspicion why)
 {
-    if (replica->state != PST_REPLICA_READY)
+    if (!is_up(replica))
         return;
     replica->suspicion = (uint8_t)why;
     pst_replica_enter(fleet, replica, PST_REPLICA_SUSPECT);
@@ -133,7 +153,7 @@ void pst_replica_heard(struct pst_fleet *fleet, struct pst_replica *replica)
     pst_watch_alive(fleet, replica, pst_sub_sat(fleet->now, LIFE_AFTER));
     if (replica->state == PST_REPLICA_SUSPECT && (replica->suspicion == PST_SUSPICION_TIMEOUTS ||
                                                   replica->suspicion == PST_SUSPICION_SILENCE))
-        pst_replica_enter(fleet, replica, PST_REPLICA_READY);
+        enter_up(fleet, replica);
 }
 
 void pst_lifecycle_unplace(struct pst_replica *replica)
@@ -146,17 +166,21 @@ void pst_lifecycle_unplace(struct pst_replica *replica)
 
 /*
  * Time-outs alone take at most half of the ready set, rounded up: a fleet whose network or whose
- * prober is slow is better than none. Those that they have taken already count.
+ * prober is slow is better than none. Those that they have taken already count. One that is warm is of
+ * no ready set.
  */
-static bool may_time_out(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool)
+static bool may_time_out(const struct pst_fleet *fleet, const struct pst_fleet_pool *pool,
+                         const struct pst_replica *asked)
 {
     uint32_t ejected = 0;
 
+    if (asked->warm)
+        return true;
     for (uint32_t i = 0; i < pool->count; i++) {
         const struct pst_replica *replica = &fleet->replicas[pool->members[i]];
 
-        ejected +=
-            replica->state == PST_REPLICA_SUSPECT && replica->suspicion == PST_SUSPICION_TIMEOUTS;
+        ejected += replica->state == PST_REPLICA_SUSPECT && !replica->warm &&
+                   replica->suspicion == PST_SUSPICION_TIMEOUTS;
     }
     return ejected + 1 <= (pool->capacity.ready + ejected + 1) / 2;
 }
@@ -164,10 +188,10 @@ static bool may_time_out(const struct pst_fleet *fleet, const struct pst_fleet_p
 /* It says that it is healthy, often enough. */
 static void risen(struct pst_fleet *fleet, struct pst_replica *replica)
 {
-    if (replica->state == PST_REPLICA_READY || replica->state == PST_REPLICA_WARM)
+    if (is_up(replica))
         return;
     if (!pst_fleet_pool_of(fleet, replica)->config.ready_model) {
-        pst_replica_enter(fleet, replica, PST_REPLICA_READY);
+        enter_up(fleet, replica);
         return;
     }
     pst_replica_enter(fleet, replica,
@@ -196,7 +220,7 @@ static void answered_health(struct pst_fleet *fleet, struct pst_replica *replica
         pst_replica_suspect(fleet, replica, PST_SUSPICION_PROBES);
         break;
     case PST_PROBES_TIMED_OUT:
-        if (may_time_out(fleet, pool))
+        if (may_time_out(fleet, pool, replica))
             pst_replica_suspect(fleet, replica, PST_SUSPICION_TIMEOUTS);
         break;
     case PST_PROBES_SUM_COUNT:
@@ -208,7 +232,7 @@ static void answered_model(struct pst_fleet *fleet, struct pst_replica *replica,
                            enum pst_probe_result result)
 {
     if (result == PST_PROBE_OK)
-        pst_replica_enter(fleet, replica, PST_REPLICA_READY);
+        enter_up(fleet, replica);
     else
         replica->probes.risen = 0;
 }
@@ -220,7 +244,7 @@ static void answered_model(struct pst_fleet *fleet, struct pst_replica *replica,
 static bool is_fresh_ok(const struct pst_replica *replica)
 {
     return replica->probes.sent_at >= replica->since &&
-           (replica->state == PST_REPLICA_READY || !pst_probes_extra(&replica->probes));
+           (is_up(replica) || !pst_probes_extra(&replica->probes));
 }
 
 /*

@@ -299,6 +299,8 @@ static void apply(struct pst_gate *gate, const struct pst_gate_event *event)
         undrain(gate, event->u.undrain.replica);
         break;
     case PST_EVENT_PROMOTE:
+        pst_fleet_promote(gate->fleet, event->u.promote.replica, gate->now);
+        break;
     case PST_EVENT_ENGINE:
     case PST_EVENT_TIME:
         break;

@@ -154,7 +154,7 @@ static void fleet_event(void)
     struct pst_gate_event event;
     uint16_t r = (uint16_t)below(6);
 
-    switch (below(10)) {
+    switch (below(13)) {
     case 1:
         harness_replica(&h, r, r % 2, PST_REPLICA_GONE, (enum pst_cause)below(PST_CAUSE_COUNT));
         break;
@@ -184,6 +184,20 @@ static void fleet_event(void)
         break;
     case 5:
         h.probes_fail = below(4) == 0;
+        break;
+    case 6:
+        event = harness_event(PST_EVENT_PROMOTE, h.now);
+        event.u.promote.replica = r;
+        harness_step(&h, &event);
+        break;
+    case 7: /* the same place, with one that is kept warm */
+        harness_replica(&h, r, r % 2, PST_REPLICA_GONE, PST_CAUSE_REMOVED);
+        event = harness_event(PST_EVENT_REPLICA, h.now);
+        event.u.replica.replica = r;
+        event.u.replica.pool = r % 2;
+        event.u.replica.state = PST_REPLICA_LOADING;
+        event.u.replica.warm = 1;
+        harness_step(&h, &event);
         break;
     default:
         harness_replica(&h, r, r % 2, below(2) ? PST_REPLICA_LOADING : PST_REPLICA_STARTING,
