@@ -21,11 +21,11 @@ static void on_request_action(void *user, const struct pst_gate_action *action)
 
 static void say_state(const struct pst_run *run, const struct pst_gate_action *action)
 {
-    const char *url = run->registry.replicas[action->u.state.replica].url;
+    const char *name = run->registry.replicas[action->u.state.replica].name;
     enum pst_log_level level =
         action->u.state.to == PST_REPLICA_SUSPECT ? PST_LOG_WARN : PST_LOG_INFO;
 
-    pst_say(level, "replica %s: %s, was %s", url != NULL ? url : "?",
+    pst_say(level, "replica %s: %s, was %s", name != NULL ? name : "?",
             pst_replica_state_name(action->u.state.to),
             pst_replica_state_name(action->u.state.from));
 }

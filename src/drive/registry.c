@@ -17,8 +17,10 @@ void pst_registry_done(struct pst_registry *registry)
         free(registry->pools[i]);
     for (uint32_t i = 0; i < registry->classes_count; i++)
         free(registry->classes[i]);
-    for (uint32_t i = 0; i < PST_REPLICAS_MAX; i++)
+    for (uint32_t i = 0; i < PST_REPLICAS_MAX; i++) {
+        free(registry->replicas[i].name);
         free(registry->replicas[i].url);
+    }
     memset(registry, 0, sizeof *registry);
 }
 
@@ -52,13 +54,13 @@ int pst_registry_class(struct pst_registry *registry, const char *name)
 }
 
 /* A replica that comes back is the one it was: its index and its metrics go on. */
-static bool find_same(const struct pst_registry *registry, uint16_t pool, const char *url,
+static bool find_same(const struct pst_registry *registry, uint16_t pool, const char *name,
                       uint16_t *ret_replica)
 {
     for (uint16_t i = 0; i < PST_REPLICAS_MAX; i++) {
         const struct pst_registry_replica *replica = &registry->replicas[i];
 
-        if (replica->url != NULL && replica->pool == pool && strcmp(replica->url, url) == 0) {
+        if (replica->name != NULL && replica->pool == pool && strcmp(replica->name, name) == 0) {
             *ret_replica = i;
             return true;
         }
@@ -71,39 +73,63 @@ bool pst_registry_replica_is_named(const struct pst_registry *registry, uint16_t
 {
     const struct pst_registry_replica *named = &registry->replicas[replica];
 
-    return named->url != NULL && (named->present || now < named->left + INDEX_RESTS);
+    return named->name != NULL && (named->present || now < named->left + INDEX_RESTS);
 }
 
+/* One that rests no more, else the one that has rested longest. */
 static bool find_free(const struct pst_registry *registry, pst_ns now, uint16_t *ret_replica)
 {
+    const struct pst_registry_replica *best = NULL;
+
     for (uint16_t i = 0; i < PST_REPLICAS_MAX; i++) {
+        const struct pst_registry_replica *replica = &registry->replicas[i];
+
         if (!pst_registry_replica_is_named(registry, i, now)) {
             *ret_replica = i;
             return true;
         }
+        if (!replica->present && (best == NULL || replica->left < best->left)) {
+            best = replica;
+            *ret_replica = i;
+        }
     }
-    return false;
+    return best != NULL;
 }
 
-int pst_registry_replica_add(struct pst_registry *registry, uint16_t pool, const char *url,
+int pst_registry_replica_add(struct pst_registry *registry, uint16_t pool, const char *name,
                              pst_ns now, uint16_t *ret_replica)
 {
+    struct pst_registry_replica *replica;
     uint16_t index;
-    char *name;
+    char *copy;
 
     PST_ASSERT(pool < registry->pools_count);
-    if (!find_same(registry, pool, url, &index)) {
+    if (!find_same(registry, pool, name, &index)) {
         if (!find_free(registry, now, &index))
             return PST_E_FULL;
-        name = strdup(url);
-        if (name == NULL)
+        copy = strdup(name);
+        if (copy == NULL)
             return PST_E_NOMEM;
-        free(registry->replicas[index].url);
-        registry->replicas[index].url = name;
+        replica = &registry->replicas[index];
+        free(replica->name);
+        free(replica->url);
+        replica->name = copy;
+        replica->url = NULL;
     }
     registry->replicas[index].pool = pool;
     registry->replicas[index].present = true;
     *ret_replica = index;
+    return PST_OK;
+}
+
+int pst_registry_replica_address(struct pst_registry *registry, uint16_t replica, const char *url)
+{
+    char *copy = strdup(url);
+
+    if (copy == NULL)
+        return PST_E_NOMEM;
+    free(registry->replicas[replica].url);
+    registry->replicas[replica].url = copy;
     return PST_OK;
 }
 
@@ -114,11 +140,14 @@ void pst_registry_replica_remove(struct pst_registry *registry, uint16_t replica
     registry->replicas[replica].left = now;
 }
 
-bool pst_registry_replica_find(const struct pst_registry *registry, const char *url,
+bool pst_registry_replica_find(const struct pst_registry *registry, const char *name,
                                uint16_t *ret_replica)
 {
     for (uint16_t i = 0; i < PST_REPLICAS_MAX; i++) {
-        if (registry->replicas[i].present && strcmp(registry->replicas[i].url, url) == 0) {
+        const struct pst_registry_replica *replica = &registry->replicas[i];
+
+        if (replica->present && (strcmp(replica->name, name) == 0 ||
+                                 (replica->url != NULL && strcmp(replica->url, name) == 0))) {
             *ret_replica = i;
             return true;
         }

@@ -114,7 +114,7 @@ static struct pst_slice compose(struct pst_request *request)
 void pst_forward_dispatch(struct pst_request *request, const struct pst_gate_action *action)
 {
     struct pst_gateway *gateway = request->gateway;
-    const char *url = gateway->registry->replicas[action->u.dispatch.replica].url;
+    const char *name = gateway->registry->replicas[action->u.dispatch.replica].name;
     struct pst_gateway_replica *replica = &gateway->replicas[action->u.dispatch.replica];
     struct pst_gate_event event = {.kind = PST_EVENT_END};
     struct pst_slice head;
@@ -129,7 +129,7 @@ void pst_forward_dispatch(struct pst_request *request, const struct pst_gate_act
     if ((action->u.dispatch.flags & PST_DISPATCH_GUARD) != 0)
         pst_metric_add(gateway->metrics, PST_METRIC_GUARD,
                        (struct pst_labels){.pool = request->pool, .class_ = request->class_}, 1);
-    pst_request_name(&request->replica_name, pst_slice_of(url));
+    pst_request_name(&request->replica_name, pst_slice_of(name));
     request->call.handler = &pst_relay_handler;
     head = compose(request);
     if (head.len != 0 &&

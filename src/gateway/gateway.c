@@ -60,6 +60,8 @@ void pst_gateway_fleet_action(struct pst_gateway *gateway, const struct pst_gate
         pst_probe_start(gateway, action->u.check.replica, (enum pst_probe)action->u.check.probe);
     else if (action->kind == PST_ACTION_DRAINED && action->u.drained.replica != PST_REPLICA_ALL)
         pst_replicas_drained(gateway, action->u.drained.replica);
+    else if (action->kind == PST_ACTION_STATE && action->u.state.to == PST_REPLICA_LOADING)
+        pst_warmup_forget(&gateway->replicas[action->u.state.replica]);
 }
 
 static int register_names(struct pst_gateway *gateway)

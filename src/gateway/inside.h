@@ -15,15 +15,22 @@
 /* A replica as the relay reaches it. */
 struct pst_gateway_replica {
     struct pst_gateway *gateway;
-    struct pst_upstream *upstream; /* NULL: none at this index */
+    struct pst_upstream *upstream; /* NULL: none at this index, or no address yet */
     char *base_path;
     uint16_t pool;
-    bool leaving; /* taken off the list: drained, then freed */
+    bool present; /* the gate knows of it */
+    bool found;   /* by a source, which says when it goes; else the configuration lists it */
+    bool leaving; /* drained, and gone when it is */
+    bool warm;
+    uint32_t revision;
     pst_ns progress_at;
     uint32_t progress_events;
     uint16_t held_back;      /* streams that their clients do not read */
     struct pst_fetch *probe; /* running, or NULL */
     enum pst_probe probe_kind;
+    struct pst_fetch *warmup; /* the request that runs, or NULL */
+    uint32_t warmed;          /* prompts that were answered since it was loading */
+    bool check_waits;         /* a CHECK of the model is answered when the warm-up ends */
     struct pst_later free_later;
 };
 
@@ -51,7 +58,7 @@ struct pst_gateway {
 void pst_gateway_event(struct pst_gateway *gateway, struct pst_gate_event *event); /* stamps now */
 
 /* replicas.c */
-int pst_replicas_apply(struct pst_gateway *gateway); /* the static lists of the configuration */
+int pst_replicas_apply(struct pst_gateway *gateway); /* the lists of the configuration */
 void pst_replicas_drained(struct pst_gateway *gateway, uint16_t replica);
 void pst_replicas_done(struct pst_gateway *gateway);
 /*
@@ -61,8 +68,30 @@ void pst_replicas_done(struct pst_gateway *gateway);
 void pst_replicas_progress(struct pst_gateway *gateway, uint16_t replica, uint32_t events,
                            bool at_once);
 
+/* question.c: one small request of ours to a replica; done() gets the replica. */
+struct pst_question {
+    enum pst_probe kind;
+    const char *prompt; /* of MODEL; NULL: the shortest that shows that it answers */
+    uint32_t tokens_max;
+    pst_ns timeout;
+    void (*done)(void *replica, const struct pst_fetch_result *result);
+};
+int pst_question_ask(struct pst_gateway_replica *replica, const struct pst_question *question,
+                     struct pst_fetch **ret_fetch);
+struct pst_slice
+pst_question_model(const struct pst_config_pool *pool); /* as its engine knows it */
+
 /* probe.c */
 void pst_probe_start(struct pst_gateway *gateway, uint16_t replica, enum pst_probe kind);
 void pst_probe_cancel(struct pst_gateway_replica *replica);
+void pst_probe_tell(struct pst_gateway_replica *replica, enum pst_probe kind,
+                    enum pst_probe_result result);
+
+/* warmup.c */
+bool pst_warmup_is_done(const struct pst_gateway_replica *replica); /* or there is none */
+/* From the first prompt on; the model's CHECK is answered at its end. */
+void pst_warmup_start(struct pst_gateway_replica *replica);
+/* It loads again, or goes: what was run is void. */
+void pst_warmup_forget(struct pst_gateway_replica *replica);
 
 #endif

@@ -174,7 +174,7 @@ void pst_admin_drain(const struct pst_admin_ask *ask)
         wait_for(ask, PST_REPLICA_ALL, PST_NEVER); /* the drain has its own deadline */
 }
 
-/* An index, or a URL. False: answered with 404. */
+/* An index, a name or a URL. False: answered with 404. */
 static bool find_replica(const struct pst_admin_ask *ask, uint16_t *ret_replica)
 {
     const struct pst_registry *registry = ask->admin->view->registry;
@@ -192,7 +192,7 @@ static bool find_replica(const struct pst_admin_ask *ask, uint16_t *ret_replica)
         return true;
     }
     pst_reply_error(ask->x, 404, NULL,
-                    "no such replica: give its index, or its URL percent-encoded");
+                    "no such replica: give its index, its name, or its URL percent-encoded");
     return false;
 }
 

@@ -106,16 +106,16 @@ void pst_admin_subscribers_end(struct pst_admin *admin)
 static void publish_state(struct pst_admin *admin, uint16_t replica, uint8_t from, uint8_t to)
 {
     const struct pst_registry *registry = admin->view->registry;
-    const char *url = registry->replicas[replica].url;
+    const char *name = registry->replicas[replica].name;
     char buffer[4096];
     struct pst_line line;
 
     pst_line_begin(&line, buffer, sizeof buffer);
     pst_line_number(&line, "index", replica);
-    if (url != NULL) {
+    if (name != NULL) {
         pst_line_text(&line, "pool",
                       pst_slice_of(registry->pools[registry->replicas[replica].pool]), 256);
-        pst_line_text(&line, "replica", pst_slice_of(url), 256);
+        pst_line_text(&line, "replica", pst_slice_of(name), 256);
     }
     pst_line_text(&line, "from", pst_slice_of(pst_replica_state_name(from)), 16);
     pst_line_text(&line, "to", pst_slice_of(pst_replica_state_name(to)), 16);

@@ -61,7 +61,8 @@ static void add_replica(const struct pst_view *view, cJSON *list, uint16_t repli
     (void)pst_gate_replica_view(pst_drive_gate(view->drive), replica, &now);
     (void)cJSON_AddItemToArray(list, object);
     (void)cJSON_AddNumberToObject(object, "index", replica);
-    (void)cJSON_AddStringToObject(object, "url", named->url);
+    (void)cJSON_AddStringToObject(object, "name", named->name);
+    (void)cJSON_AddStringToObject(object, "url", named->url == NULL ? "" : named->url);
     (void)cJSON_AddStringToObject(object, "pool", view->registry->pools[named->pool]);
     (void)cJSON_AddStringToObject(object, "state", pst_replica_state_name(now.state));
     (void)cJSON_AddBoolToObject(object, "draining", now.draining);

@@ -102,7 +102,7 @@ static bool label_of(const struct family *family, struct pst_labels labels, uint
         break;
     case PST_LABEL_REPLICA:
         name = "replica";
-        value = registry->replicas[labels.replica].url;
+        value = registry->replicas[labels.replica].name;
         break;
     case PST_LABEL_STATE:
         name = "state";

@@ -72,7 +72,7 @@ static void an_index_rests_for_ten_minutes(void **state)
         assert_int_equal(pst_registry_pool(&registry, "chat", &pool), PST_OK);
         assert_int_equal(pst_registry_replica_add(&registry, pool, "http://a", 0, &gone), PST_OK);
         pst_registry_replica_remove(&registry, gone, 5 * PST_S);
-        assert_string_equal(registry.replicas[gone].url, "http://a"); /* still named */
+        assert_string_equal(registry.replicas[gone].name, "http://a"); /* still named */
         assert_false(pst_registry_replica_find(&registry, "http://a", &index));
         assert_int_equal(pst_registry_replica_add(&registry, pool, "http://b",
                                                   5 * PST_S + rows[i].after, &index),

@@ -183,12 +183,11 @@ static inline void pages_begin(struct pages *w, char *admin_token, char *drain_t
                          &w->observe),
                      PST_OK);
     for (uint16_t i = 0; i < 2; i++) {
+        const char *url = i == 0 ? "http://a:1/\"q\"" : "http://b:2";
         struct pst_gate_event event = {.now = pst_loop_now(w->loop), .kind = PST_EVENT_REPLICA};
 
-        assert_int_equal(pst_registry_replica_add(&w->registry, pool,
-                                                  i == 0 ? "http://a:1/\"q\"" : "http://b:2", 0,
-                                                  &replica),
-                         PST_OK);
+        assert_int_equal(pst_registry_replica_add(&w->registry, pool, url, 0, &replica), PST_OK);
+        assert_int_equal(pst_registry_replica_address(&w->registry, replica, url), PST_OK);
         event.u.replica.replica = replica;
         event.u.replica.state = PST_REPLICA_LOADING;
         pst_drive_event(w->drive, &event);
