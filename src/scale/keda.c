@@ -105,16 +105,12 @@ static void look_at_pool(struct pst_keda *keda, uint16_t pool, bool woke)
     pst_ns now = pst_loop_now(keda->loop);
     struct pst_keda_push_input push;
     struct pst_export_input input;
-    struct pst_gate_pool_view view;
     enum pst_keda_say what;
 
     pst_keda_look(&keda->world, pool, now, &input);
-    pst_gate_pool_view(pst_drive_gate(keda->world.drive), pool, &view);
     push.known = pst_export_active(&input, &push.active) == PST_OK;
     push.hold = keda->world.config->scaler.pools[pool].in_after;
-    push.staffed = false;
-    for (int state = PST_REPLICA_GONE + 1; state < PST_REPLICA_STATE_COUNT; state++)
-        push.staffed = push.staffed || view.replicas[state] > 0;
+    push.staffed = input.existing > 0;
     if (woke)
         push.known = push.active = true;
     what = pst_keda_push_step(&p->push, &push, now);

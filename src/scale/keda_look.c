@@ -1,13 +1,6 @@
 /* keda_look.c - see keda_look.h. */
 #include "scale/keda_look.h"
 
-#include <string.h>
-
-static uint32_t most(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
 static void look_at_class(const struct pst_keda_world *world, uint16_t pool, uint8_t class_,
                           pst_ns now, struct pst_export_input *in)
 {
@@ -25,15 +18,10 @@ static void look_at_class(const struct pst_keda_world *world, uint16_t pool, uin
     in->backlog_ms = view.backlog / PST_MS; /* of all above too: the last class's is everybody's */
 }
 
-static void look_at_replicas(const struct pst_keda_world *world, uint16_t pool,
-                             struct pst_export_input *in)
+/* While nothing drains, seconds of backlog have no end, and would ask for max: what was decided stands in. */
+static uint64_t decided_backlog_ms(const struct pst_export_input *in)
 {
-    struct pst_gate_pool_view view;
-
-    pst_gate_pool_view(pst_drive_gate(world->drive), pool, &view);
-    for (int state = PST_REPLICA_GONE + 1; state < PST_REPLICA_STATE_COUNT; state++)
-        in->existing += view.replicas[state];
-    in->unfinished = view.replicas[PST_REPLICA_STARTING] + view.replicas[PST_REPLICA_LOADING];
+    return in->out_above_ms * in->number / (in->existing > 0 ? in->existing : 1);
 }
 
 void pst_keda_look(const struct pst_keda_world *world, uint16_t pool, pst_ns now,
@@ -51,14 +39,10 @@ void pst_keda_look(const struct pst_keda_world *world, uint16_t pool, pst_ns now
     in.known = pst_scaler_number(scaler, pool, &in.number);
     for (uint32_t c = 0; c < in.classes_count; c++)
         look_at_class(world, pool, (uint8_t)c, now, &in);
-    look_at_replicas(world, pool, &in);
-    if (pst_scaler_decision(scaler, pool, &last)) {
-        uint32_t told = (uint32_t)last.u.decision.ready + last.u.decision.starting +
-                        last.u.decision.warm + last.u.decision.draining;
-
-        in.existing = most(in.existing, told);
-        in.unfinished = most(in.unfinished, last.u.decision.starting);
+    in.existing = pst_scaler_existing(scaler, pool, &in.unfinished);
+    if (pst_scaler_decision(scaler, pool, &last))
         in.holds = pst_export_holds(last.u.decision.vetoes, in.number, in.existing);
-    }
+    if (in.known && in.backlog_ms == PST_NEVER / PST_MS)
+        in.backlog_ms = decided_backlog_ms(&in);
     *ret_input = in;
 }

@@ -1,8 +1,8 @@
 /*
  * keda_look.h - what there is to say of a pool now: from scaler, gate and configuration to export.h's input.
  *
- * Guarantee: reads only. `known` is the scaler's own word. Replicas that only one of gate and scaler knows
- * (no address yet, or gone since the last tick) count as existing: nobody is removed for a difference.
+ * Guarantee: reads only. `known`, and which replicas exist, are the scaler's own words; what waits is the
+ * gate's, as of now.
  */
 #ifndef PST_SCALE_KEDA_LOOK_H
 #define PST_SCALE_KEDA_LOOK_H

@@ -15,7 +15,7 @@
 #include "scale/keda_answer.h"
 
 #define TOP                                                                                        \
-    "listen: 127.0.0.1:0\n"                                                                        \
+    "listen: 127.0.0.1:0\nkeda: {listen: 127.0.0.1:0}\n"                                           \
     "classes:\n"                                                                                   \
     "  high: {target: 100ms, max_wait: 5s, ttl: 30s, on_full: wait}\n"                             \
     "  low: {target: 10s, max_wait: 60s, ttl: 10m, on_full: wait}\n"                               \
