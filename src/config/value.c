@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codec/cron.h"
 #include "config/scalar.h"
+#include "config/zone.h"
 #include "model/law.h"
 
 struct target {
@@ -114,11 +116,37 @@ static int read_date(const char *text, struct target *t)
 
 static int read_zone(const char *text, struct target *t)
 {
-    return store_text(pst_scalar_is_zone(text) ? PST_OK : PST_E_SYNTAX, text, t);
+    struct pst_tzif zone;
+
+    if (!pst_scalar_is_zone(text))
+        return PST_E_SYNTAX;
+    if (pst_zone_read(text, &zone, &t->refused) != PST_OK)
+        return PST_E_INVALID;
+    return store_text(PST_OK, text, t);
+}
+
+/* What is wrong, and from where on: a rule is five little languages in a row. */
+static int refuse_cron(const char *text, const struct pst_cron_fault *fault, struct target *t)
+{
+    char reason[PST_CRON_TEXT_MAX];
+
+    if (text[fault->at] == '\0')
+        snprintf(reason, sizeof reason, "'%.80s': %s", text, fault->why);
+    else
+        snprintf(reason, sizeof reason, "'%.80s': %s, at '%.40s'", text, fault->why,
+                 text + fault->at);
+    t->refused = pst_arena_text(t->arena, reason, strlen(reason));
+    return t->refused == NULL ? PST_E_SYNTAX : PST_E_INVALID;
 }
 
 static int read_cron(const char *text, struct target *t)
 {
+    struct pst_cron_fault fault = {strlen(text), "it never comes"};
+    struct pst_cron cron;
+
+    if (pst_cron_parse(text, strlen(text), &cron, &fault) != PST_OK ||
+        pst_cron_next(&cron, NULL, 0) == PST_CRON_NEVER)
+        return refuse_cron(text, &fault, t);
     return store_text(PST_OK, text, t);
 }
 

@@ -46,6 +46,11 @@ static const struct row rows[] = {
 
     /* when they are wanted */
     {"a rule without its end", SCALER("cron: [{from: 0 8 * * *, replicas: 2}]"), E, 6, 21, "`until` is missing"},
+    {"an hour that is none", SCALER("cron: [{from: 0 24 * * *, until: 0 1 * * *, replicas: 2}]"), E, 6, 28, "from: '0 24 * * *': an hour is 0 to 23, at '24 * * *'"},
+    {"four fields", SCALER("cron: [{from: 0 8 * *, until: 0 1 * * *, replicas: 2}]"), E, 6, 28, "five fields are needed"},
+    {"a day that never comes", SCALER("cron: [{from: 0 0 30 2 *, until: 0 1 * * *, replicas: 2}]"), E, 6, 28, "it never comes"},
+    {"a zone of nowhere", SCALER("zone: Europe/Atlantis"), E, 6, 20, "zone: this machine knows no such time zone"},
+    {"a folder is no zone", SCALER("zone: Europe"), E, 6, 20, "Is a directory"},
     {"no date", SCALER("holidays: [2026-02-29]"), E, 6, 25, "out of range; expected a date"},
     {"a date of its own", SCALER("holidays: [25.12.2026]"), E, 6, 25, "a date, as 2026-12-25"},
     {"a path is no zone", SCALER("zone: ../../etc/passwd"), E, 6, 20, "a time zone, as Europe/Berlin"},
