@@ -12,7 +12,6 @@
 #include "scale/keda_waits.h"
 
 #define TICK        (1 * PST_S)
-#define CERT_TICKS  10 /* between looks at the files */
 #define DEADLINE    (500 * PST_MS)
 #define STREAMS     65536 /* of one connection: a cluster's objects share one */
 #define CONNECTIONS 1024  /* older KEDAs open one a call */
@@ -37,7 +36,6 @@ struct pst_keda {
     struct pst_keda_cert cert;
     struct pst_rpc_server *server;
     struct pst_timer tick;
-    uint32_t ticks;
     bool draining;
     struct pool pools[PST_POOLS_MAX];
 };
@@ -190,8 +188,7 @@ static void on_tick(struct pst_timer *timer)
     pst_keda_waits_note(&keda->waits, keda->metrics, now);
     for (size_t p = 0; p < keda->world.config->pools_count; p++)
         look_at_pool(keda, (uint16_t)p, false);
-    if (++keda->ticks % CERT_TICKS == 0)
-        pst_keda_cert_look(&keda->cert);
+    pst_keda_cert_look(&keda->cert);
     write_figures(keda);
     pst_timer_set(keda->loop, &keda->tick, now + TICK);
 }
