@@ -63,8 +63,6 @@ struct pst_h2_config {
 int pst_h2_server_new(struct pst_loop *loop, const struct pst_h2_config *config,
                       struct pst_h2_server **ret_server);
 int pst_h2_server_listen(struct pst_h2_server *server, const char *address); /* as pst_listener */
-/* A connected socket that does not block; it is the server's from here on. PST_E_NOMEM: closed. */
-int pst_h2_server_adopt(struct pst_h2_server *server, int fd);
 uint16_t pst_h2_server_port(const struct pst_h2_server *server); /* of the first listener */
 uint32_t pst_h2_server_connections(const struct pst_h2_server *server);
 /* No more connections; GOAWAY to those there are, which close when their streams have ended. */

@@ -104,6 +104,7 @@ void pst_h2_list_remove(struct pst_h2_connection *c);
 void pst_h2_server_left(struct pst_h2_server *server); /* a connection is gone: there is room */
 
 /* h2_connection.c */
+/* `fd` does not block, and is the connection's from here on; on failure it is closed. */
 int pst_h2_connection_new(struct pst_h2_server *server, int fd);
 void pst_h2_connection_close(struct pst_h2_connection *c); /* closed() for its streams, and frees */
 void pst_h2_connection_farewell(struct pst_h2_connection *c); /* GOAWAY as far as it goes; close */

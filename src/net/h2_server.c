@@ -124,11 +124,6 @@ static bool connection_accepted(struct pst_listener *listener, int fd,
     return has_room(server);
 }
 
-int pst_h2_server_adopt(struct pst_h2_server *server, int fd)
-{
-    return pst_h2_connection_new(server, fd);
-}
-
 int pst_h2_server_listen(struct pst_h2_server *server, const char *address)
 {
     struct pst_listener *listener = calloc(1, sizeof *listener), **last = &server->listeners;

@@ -86,8 +86,6 @@ static void head_came(struct pst_h2_stream *stream, const struct pst_h2_head *he
         pst_rpc_refuse(stream, PST_RPC_UNIMPLEMENTED, "unknown method");
     else if (limit.at != NULL && !pst_rpc_timeout(limit, &timeout))
         pst_rpc_refuse(stream, PST_RPC_INVALID_ARGUMENT, "malformed grpc-timeout");
-    else if (server->draining && method->streams)
-        pst_rpc_refuse(stream, PST_RPC_UNAVAILABLE, "shutting down");
     else
         open_call(server, stream, method, timeout);
 }
@@ -153,6 +151,10 @@ static void body_ended(struct pst_h2_stream *stream)
         return;
     if (rpc->prefix_len < PST_RPC_PREFIX || in_left(rpc) > 0) {
         pst_rpc_finish(rpc, PST_RPC_INTERNAL, "the message is cut short");
+        return;
+    }
+    if (rpc->server->draining && rpc->method->streams) {
+        pst_rpc_finish(rpc, PST_RPC_UNAVAILABLE, "shutting down");
         return;
     }
     rpc->state = PST_RPC_CALLED;

@@ -31,15 +31,16 @@ struct client {
     int fd;
     SSL *ssl;
     nghttp2_session *session;
-    struct call calls[CALLS_MAX];
-    uint32_t calls_count, closed_count, bodies;
+    uint32_t calls_count, closed_count;
+    size_t got_len;       /* of all calls */
     uint32_t streams_max; /* the server's */
     int goaways, pings;
     int32_t last_stream; /* of the last GOAWAY */
     uint32_t goaway_code;
     bool ended, failed;
-    char unsent[UNSENT_BYTES];
     size_t unsent_len;
+    char unsent[UNSENT_BYTES];
+    struct call calls[CALLS_MAX];
 };
 
 static inline struct call *call_of(struct client *c, int32_t id)
@@ -80,7 +81,7 @@ static inline int client_data(nghttp2_session *session, uint8_t flags, int32_t i
 
     (void)session;
     (void)flags;
-    c->bodies++;
+    c->got_len += len;
     if (call == NULL)
         return 0;
     room = call->got_len < BODY_KEPT ? BODY_KEPT - call->got_len : 0;
@@ -160,7 +161,6 @@ static inline void client_begin(struct client *c, int fd, int32_t window)
     nghttp2_option *option;
 
     memset(c, 0, offsetof(struct client, unsent));
-    c->unsent_len = 0;
     c->fd = fd;
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     assert_int_equal(nghttp2_session_callbacks_new(&callbacks), 0);
