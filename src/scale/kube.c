@@ -73,10 +73,12 @@ static void act(struct pst_source *source, uint32_t key, const struct pst_scaler
     switch ((enum pst_scaler_action_kind)action->kind) {
     case PST_SCALER_MARK:
     case PST_SCALER_UNDRAIN:
-        if (replica != NULL)
+        if (replica == NULL)
+            pst_kube_mark_result(kube, key, wants_mark, PST_RESULT_OK);
+        else if (kube->watch != NULL)
             pst_kube_mark(kube, replica, wants_mark);
         else
-            pst_kube_mark_result(kube, key, wants_mark, PST_RESULT_OK);
+            pst_kube_mark_result(kube, key, wants_mark, PST_RESULT_FAILED);
         break;
     case PST_SCALER_START: /* by the number, which others keep */
     case PST_SCALER_CANCEL:
@@ -135,7 +137,7 @@ int pst_kube_new(const struct pst_source_host *host, uint16_t pool, struct pst_s
     kube->source = (struct pst_source){.kind = &kind, .host = host, .pool = pool};
     kube->tell_next.fire = tell_again;
     kube->mark_next.fire = pst_kube_mark_next;
-    kube->list = calloc(PST_COUNT_OF(kube->replicas), sizeof *kube->list);
+    kube->list = calloc(PST_KUBE_LIST_MAX, sizeof *kube->list);
     if (kube->list == NULL)
         goto fail;
     rc = pst_curl_new(host->loop, &kube->curl);

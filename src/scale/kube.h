@@ -26,16 +26,28 @@
 #include "scale/kube_watch.h"
 #include "scale/source.h"
 
+#define PST_KUBE_LIST_MAX ((size_t)2 * PST_REPLICAS_MAX)
+
 struct pst_kube_replica {
     struct pst_kube_pod pod;
     uint32_t key;
     uint32_t revision;
     uint8_t told; /* enum pst_replica_state; GONE: nothing of this key was told */
     bool listed;  /* in the list that is being read */
-    /* Its mark, as it is wished; `is_asked` until it was seen back. */
-    bool wants_mark, is_asked;
+    /*
+     * Its mark. Asked for until it was answered well and seen on the watch; in doubt while what was sent
+     * last was not seen: what the watch shows may then be older than it.
+     */
+    bool wants_mark, is_asked, is_answered, is_doubtful;
     uint32_t tries;
     pst_ns try_at;
+};
+
+/* What all pods together say. */
+struct pst_kube_whole {
+    uint32_t pods;   /* that nobody ends */
+    bool is_rolling; /* there are pods of more than one template */
+    bool is_short;   /* no node has room for one */
 };
 
 struct pst_kube {
@@ -52,10 +64,11 @@ struct pst_kube {
     uint32_t patch_key;
     bool patch_wants_mark;
     bool synced, crowded;
-    bool has_waited;           /* pods were unschedulable when we told last */
+
     bool is_forbidden;         /* it was said that marks are */
-    struct pst_kube_pod *list; /* that is being read; PST_REPLICAS_MAX */
+    struct pst_kube_pod *list; /* that is being read: those that are known, and as many new ones */
     size_t list_count;
+    struct pst_kube_whole whole; /* as it was told last */
     struct pst_kube_replica replicas[PST_REPLICAS_MAX];
     size_t count;
 };

@@ -131,8 +131,7 @@ static void end_run(struct pst_kube *kube, struct pst_kube_replica *replica,
     tell(kube, replica, PST_REPLICA_GONE, cause_of(pod));
     replica->key = kube->source.host->next_key(kube->source.host->user);
     replica->told = PST_REPLICA_GONE;
-    if (replica->is_asked)
-        replica->is_asked = replica->wants_mark = false; /* who asked knows the old key */
+    replica->is_asked = false; /* who asked knows the old key */
 }
 
 static void change_pod(struct pst_kube *kube, struct pst_kube_replica *replica,
@@ -187,21 +186,38 @@ static void signal(struct pst_kube *kube, enum pst_signal kind, uint64_t value)
     event(kube, &e);
 }
 
+static struct pst_kube_whole look(const struct pst_kube *kube)
+{
+    struct pst_kube_whole whole = {.is_rolling = is_rolling(kube)};
+
+    for (size_t i = 0; i < kube->count; i++) {
+        whole.pods += !kube->replicas[i].pod.is_deleted;
+        whole.is_short = whole.is_short || kube->replicas[i].pod.is_unschedulable;
+    }
+    return whole;
+}
+
+/* How many more there is room for is not told; that there is none is. */
 void pst_kube_fleet_tell(struct pst_kube *kube)
 {
     struct pst_scaler_event scale = {.kind = PST_SCALER_SCALE, .pool = kube->source.pool};
-    bool waits = false;
+    bool was_short = kube->whole.is_short;
 
-    for (size_t i = 0; i < kube->count; i++) {
-        scale.u.scale.replicas += !kube->replicas[i].pod.is_deleted;
-        waits = waits || kube->replicas[i].pod.is_unschedulable;
-    }
+    kube->whole = look(kube);
+    scale.u.scale.replicas = kube->whole.pods;
     event(kube, &scale);
-    signal(kube, PST_SIGNAL_ROLLOUT, is_rolling(kube));
-    /* How many more there is room for is not told; that there is none is. */
-    if (waits || kube->has_waited)
-        signal(kube, PST_SIGNAL_QUOTA, waits ? 0 : UINT32_MAX);
-    kube->has_waited = waits;
+    signal(kube, PST_SIGNAL_ROLLOUT, kube->whole.is_rolling);
+    if (kube->whole.is_short || was_short)
+        signal(kube, PST_SIGNAL_QUOTA, kube->whole.is_short ? 0 : UINT32_MAX);
+}
+
+static void tell_change(struct pst_kube *kube)
+{
+    struct pst_kube_whole now = look(kube), *told = &kube->whole;
+
+    if (now.pods != told->pods || now.is_rolling != told->is_rolling ||
+        now.is_short != told->is_short)
+        pst_kube_fleet_tell(kube);
 }
 
 void pst_kube_fleet_leave(struct pst_kube *kube, enum pst_cause cause)
@@ -222,15 +238,17 @@ static void list_item(void *user, const cJSON *object)
 {
     struct pst_kube *kube = user;
     struct pst_kube_pod pod;
+    size_t max = PST_KUBE_LIST_MAX;
 
     if (pst_kube_pod_read(object, kube->config.port, &pod) != PST_OK)
         return;
-    if (state_of(&pod) == PST_REPLICA_GONE && find_pod(kube, pod.uid) == NULL)
-        return;
-    if (kube->list_count < PST_COUNT_OF(kube->replicas))
+    if (find_pod(kube, pod.uid) == NULL) {
+        max -= kube->count; /* the places of those that are known */
+        if (state_of(&pod) == PST_REPLICA_GONE)
+            return;
+    }
+    if (kube->list_count < max)
         kube->list[kube->list_count++] = pod;
-    else
-        kube->crowded = true;
 }
 
 static int by_age(const void *a, const void *b)
@@ -280,7 +298,7 @@ static void changed(void *user, const cJSON *object, bool is_deleted)
         take_pod(kube, &pod);
     else if (replica != NULL)
         remove_replica(kube, replica, PST_CAUSE_REMOVED);
-    pst_kube_fleet_tell(kube);
+    tell_change(kube);
 }
 
 static void trouble(void *user, const char *what)

@@ -29,7 +29,6 @@ void pst_kube_mark_result(struct pst_kube *kube, uint32_t key, bool wants_mark,
 static void settle(struct pst_kube *kube, struct pst_kube_replica *replica, enum pst_result result)
 {
     replica->is_asked = false;
-    replica->tries = 0;
     pst_kube_mark_result(kube, replica->key, replica->wants_mark, result);
 }
 
@@ -50,8 +49,11 @@ void pst_kube_mark(struct pst_kube *kube, struct pst_kube_replica *replica, bool
 {
     replica->wants_mark = wants_mark;
     replica->is_asked = true;
+    replica->is_answered = false;
     replica->tries = 0;
     replica->try_at = pst_loop_now(kube->source.host->loop);
+    if (!replica->is_doubtful && replica->pod.is_marked == wants_mark)
+        settle(kube, replica, PST_RESULT_OK); /* nothing to do */
     pst_kube_mark_seen(kube, replica);
     arrange(kube);
 }
@@ -59,12 +61,12 @@ void pst_kube_mark(struct pst_kube *kube, struct pst_kube_replica *replica, bool
 /* The watch is what counts: what was answered may be undone by then. A pod that ends needs no mark. */
 void pst_kube_mark_seen(struct pst_kube *kube, struct pst_kube_replica *replica)
 {
-    bool in_flight = kube->patch != NULL && kube->patch_key == replica->key &&
-                     kube->patch_wants_mark != replica->wants_mark;
+    bool is_seen = replica->is_answered && replica->pod.is_marked == replica->wants_mark;
 
-    if (replica->is_asked && !in_flight &&
-        (replica->pod.is_deleted || replica->pod.is_marked == replica->wants_mark))
-        settle(kube, replica, PST_RESULT_OK);
+    if (!replica->is_asked || !(is_seen || replica->pod.is_deleted))
+        return;
+    replica->is_doubtful = false;
+    settle(kube, replica, PST_RESULT_OK);
 }
 
 static void put_off(struct pst_kube *kube, struct pst_kube_replica *replica, pst_ns at_least)
@@ -108,6 +110,7 @@ static void patched(void *user, const struct pst_curl_answer *answer)
     if (replica->wants_mark != kube->patch_wants_mark)
         goto out; /* wished otherwise meanwhile: its turn comes */
     if (status == 200) {
+        replica->is_answered = true;
         pst_kube_mark_seen(kube, replica); /* it may have shown on the watch already */
         if (replica->is_asked)
             put_off(kube, replica, SEEN_TIMEOUT);
@@ -152,6 +155,8 @@ static void send_patch(struct pst_kube *kube, struct pst_kube_replica *replica)
     request.body_len = body.len;
     kube->patch_key = replica->key;
     kube->patch_wants_mark = replica->wants_mark;
+    replica->is_doubtful = true;
+    replica->is_answered = false;
     if (name == NULL || url.broken || body.broken ||
         pst_curl_start(kube->curl, &request, &kube->patch) != PST_OK)
         put_off(kube, replica, 0);
