@@ -29,9 +29,12 @@ enum pst_wire_kind {
     PST_WIRE_EVENT,   /* an event of the scaler: SIGNAL, FLOOR, SCALE, RESULT (with key), HISTORY */
     PST_WIRE_ENGINE,  /* an ENGINE event of the gate, with key */
     PST_WIRE_CONFIG, /* a configuration, as a descriptor of sealed memory; `ok` 0: message says why not */
-    PST_WIRE_SYNCED, /* all replicas that were there at the start have been told */
+    PST_WIRE_SYNCED, /* all replicas that were there at the start have been told, of all pools */
     /* gateway to keeper */
-    /* An action of the scaler: START, or with key CANCEL, MARK, REMOVE, UNDRAIN (takes a mark back). */
+    /*
+     * An action of the scaler: START, or with key CANCEL, MARK, UNDRAIN (takes a mark back), REMOVE, and
+     * PROMOTE, for whoever tells a later gateway of it.
+     */
     PST_WIRE_ACTION,
     PST_WIRE_LISTED, /* a replica of configuration or DNS, for its metrics: as REPLICA */
     PST_WIRE_RELOAD, /* read the configuration again, answer CONFIG */

@@ -130,12 +130,13 @@ static void event(struct walk *walk, struct pst_scaler_event *e)
         FIELD(walk, e->u.history.span);
         FIELD(walk, e->u.history.work);
         return;
+    case PST_SCALER_SYNCED:
+        return;
     case PST_SCALER_TICK:
     case PST_SCALER_OBSERVE_CLASS:
     case PST_SCALER_OBSERVE_POOL:
     case PST_SCALER_REPLICA:
     case PST_SCALER_WAKE:
-    case PST_SCALER_SYNCED:
     case PST_SCALER_EVENT_COUNT:
         walk->bad = true; /* nobody else's word */
         return;

@@ -150,6 +150,7 @@ static size_t all_kinds(struct pst_wire_message *m)
     m[n].u.event.class_ = 2;
     m[n].u.event.u.history.span = PST_S;
     m[n++].u.event.u.history.work = UINT64_MAX;
+    m[n++] = an_event(PST_SCALER_SYNCED);
     m[n] = bare(PST_WIRE_ENGINE);
     m[n].key = 5;
     m[n].u.engine.kind = PST_EVENT_ENGINE;
@@ -165,6 +166,7 @@ static size_t all_kinds(struct pst_wire_message *m)
     m[n] = an_action(PST_SCALER_START);
     m[n].u.action.u.start.op = 9;
     m[n++].u.action.u.start.warm = 1;
+    m[n++] = an_action(PST_SCALER_PROMOTE);
     m[n++] = an_action(PST_SCALER_CANCEL);
     m[n++] = an_action(PST_SCALER_MARK);
     m[n] = an_action(PST_SCALER_REMOVE);
