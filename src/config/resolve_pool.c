@@ -120,6 +120,7 @@ static void resolve_slots(const struct pst_resolver *r, struct pst_draft_pool *p
     const uint32_t gateways = r->config->gateways > 1 ? r->config->gateways : 1;
 
     pool->slots_whole = pool->gate.slots;
+    pool->gate.gateways = gateways;
     pool->gate.slots = pool->slots_whole >= gateways ? pool->slots_whole / gateways : 1;
 }
 

@@ -233,6 +233,10 @@ static void announce(struct pst_fleet *fleet, struct pst_replica *replica,
                    replica->own_slots ? event->u.replica.slots : fleet->pools[pool].config.slots);
     if (event->u.replica.cause == PST_CAUSE_CRASH)
         pst_slots_caution(&replica->slots, fleet->taken);
+    replica->asleep_until = 0;
+    replica->still_asked = false;
+    replica->places_most = replica->places;
+    pst_hearsay_init(&replica->hearsay, replica->places, fleet->now);
     pst_lifecycle_begin(fleet, replica, event->u.replica.state);
     if (starts_on) { /* its process listens now: its start began before */
         replica->started_at = started_at;

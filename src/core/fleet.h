@@ -111,6 +111,7 @@ void pst_fleet_replica(struct pst_fleet *fleet, const struct pst_gate_event *eve
 void pst_fleet_probe(struct pst_fleet *fleet, const struct pst_gate_event *event);
 void pst_fleet_slots(struct pst_fleet *fleet, const struct pst_gate_event *event);
 void pst_fleet_progress(struct pst_fleet *fleet, const struct pst_gate_event *event);
+void pst_fleet_engine(struct pst_fleet *fleet, const struct pst_gate_event *event);
 void pst_fleet_drain(struct pst_fleet *fleet, uint16_t replica, pst_ns until, pst_ns now);
 void pst_fleet_undrain(struct pst_fleet *fleet, uint16_t replica, pst_ns now);
 /* One that is kept warm takes work from now on, or as soon as it is loaded. */

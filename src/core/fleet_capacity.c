@@ -81,9 +81,9 @@ void pst_fleet_settle(struct pst_fleet *fleet, struct pst_replica *replica)
 {
     struct pst_fleet_pool *pool = pst_fleet_pool_of(fleet, replica);
     enum pst_replica_state shown = pst_replica_shown(replica);
-    /* Nobody has said that one which is kept warm will ever serve. */
-    bool starting =
-        (shown == PST_REPLICA_STARTING || shown == PST_REPLICA_LOADING) && !replica->warm;
+    /* Nobody has said that one which is kept warm will ever serve, or that one which sleeps will wake. */
+    bool starting = (shown == PST_REPLICA_STARTING || shown == PST_REPLICA_LOADING) &&
+                    !replica->warm && !pst_replica_sleeps(replica, fleet->now);
     bool recount_start = starting || replica->counted.starting > 0;
 
     if (replica->draining && replica->attempts == 0 && !replica->drained_told)

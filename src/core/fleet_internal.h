@@ -10,8 +10,9 @@
  *   fleet_capacity.c  sums per pool, kept right by one function: settle
  *   fleet_ladder.c    the replicas of a pool in the order in which they would be chosen
  *   fleet_choose.c    which replica a ticket goes to
+ *   fleet_engine.c    what an engine says of itself
  *   fleet_poll.c      what the gate is told to do
- * and the leaves that know no fleet: slots, probe, progress, retry.
+ * and the leaves that know no fleet: slots, probe, progress, retry, hearsay.
  *
  * Guarantee: whoever changes a replica calls pst_fleet_settle on it before the facade returns; then the
  * sums and the deadline are right.
@@ -19,6 +20,7 @@
 #ifndef PST_CORE_FLEET_INTERNAL_H
 #define PST_CORE_FLEET_INTERNAL_H
 
+#include "core/hearsay.h"
 #include "core/hist.h"
 #include "core/prng.h"
 #include "core/probe.h"
@@ -104,11 +106,12 @@ struct pst_replica {
     struct pst_watch watch;
     struct pst_lags lags;
 
-    uint32_t first;    /* attempt in flight, by ticket index; PST_FLEET_NONE */
-    uint32_t attempts; /* in flight */
-    uint32_t begun;    /* of them, past their first byte */
-    uint32_t suspects; /* of them, suspects before their first byte */
-    uint32_t places;   /* taken: by attempts, lags and a MODEL probe */
+    uint32_t first;       /* attempt in flight, by ticket index; PST_FLEET_NONE */
+    uint32_t attempts;    /* in flight */
+    uint32_t begun;       /* of them, past their first byte */
+    uint32_t suspects;    /* of them, suspects before their first byte */
+    uint32_t places;      /* taken: by attempts, lags and a MODEL probe */
+    uint32_t places_most; /* since its engine last spoke of itself */
     uint64_t work;
     uint64_t last_taken;
 
@@ -116,11 +119,15 @@ struct pst_replica {
     pst_ns started_at;
     pst_ns pace; /* between probes while it loads, before jitter */
     pst_ns drain_until;
-    pst_ns due; /* when time alone changes it */
+    pst_ns asleep_until; /* it said that it sleeps: believed for so long */
+    pst_ns due;          /* when time alone changes it */
 
     struct pst_counted counted; /* what pst_fleet_settle last added to the pool's sums */
     uint32_t rung_at;           /* on its pool's ladder; PST_FLEET_NONE: it has no free place */
     uint64_t joined;            /* grows with each joining of a pool */
+
+    struct pst_hearsay hearsay;
+    bool still_asked; /* how it is, since its counter stands still */
 
     /* What the gate is to be told; see fleet_poll.c. */
     bool queued; /* in the list of those with orders */
@@ -254,6 +261,11 @@ enum pst_eviction {
 };
 void pst_fleet_evict_all(struct pst_fleet *fleet, struct pst_replica *replica,
                          enum pst_eviction why);
+
+static inline bool pst_replica_sleeps(const struct pst_replica *replica, pst_ns now)
+{
+    return replica->asleep_until > now;
+}
 
 /* DRAINING as seen from outside. */
 static inline enum pst_replica_state pst_replica_shown(const struct pst_replica *replica)

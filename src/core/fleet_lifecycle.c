@@ -190,6 +190,10 @@ static void risen(struct pst_fleet *fleet, struct pst_replica *replica)
 {
     if (is_up(replica))
         return;
+    if (pst_replica_sleeps(replica, fleet->now)) {
+        replica->started_at = fleet->now; /* its start begins when it wakes */
+        return;
+    }
     if (!pst_fleet_pool_of(fleet, replica)->config.ready_model) {
         enter_up(fleet, replica);
         return;
@@ -231,7 +235,7 @@ static void answered_health(struct pst_fleet *fleet, struct pst_replica *replica
 static void answered_model(struct pst_fleet *fleet, struct pst_replica *replica,
                            enum pst_probe_result result)
 {
-    if (result == PST_PROBE_OK)
+    if (result == PST_PROBE_OK && !pst_replica_sleeps(replica, fleet->now))
         enter_up(fleet, replica);
     else
         replica->probes.risen = 0;

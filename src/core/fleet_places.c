@@ -27,6 +27,8 @@ void pst_places_take(struct pst_fleet *fleet, struct pst_replica *replica, uint3
         pst_progress_begin(&replica->progress, fleet->now);
     replica->attempts++;
     replica->places += attempt->places;
+    if (replica->places > replica->places_most)
+        replica->places_most = replica->places;
     replica->work = pst_add_sat(replica->work, work);
     replica->last_taken = ticket->taken;
     if (ticket->crashes > 0)

@@ -302,6 +302,8 @@ static void apply(struct pst_gate *gate, const struct pst_gate_event *event)
         pst_fleet_promote(gate->fleet, event->u.promote.replica, gate->now);
         break;
     case PST_EVENT_ENGINE:
+        pst_fleet_engine(gate->fleet, event);
+        break;
     case PST_EVENT_TIME:
         break;
     case PST_EVENT_COUNT:

@@ -55,6 +55,8 @@ struct pst_gate_pool {
     uint8_t ready_model; /* a model probe must pass before ready; 0: the health probe is enough */
     uint8_t affinity;    /* honour ARRIVE.affinity with bounded load */
     uint32_t slots;      /* per replica, > 0 */
+    uint32_t
+        gateways; /* that share the replicas, each with such a part of the slots; 0: none but us */
     uint32_t length_short_tokens; /* <= is short */
     uint32_t length_long_tokens;  /* > is long */
     uint32_t long_share_ppm;      /* of slots that long prompts may hold while shorter ones wait */

@@ -17,6 +17,12 @@ void pst_progress_heard(struct pst_progress *progress, pst_ns now)
     progress->unanswered = 0;
 }
 
+void pst_progress_counted(struct pst_progress *progress, pst_ns at)
+{
+    if (at > progress->heard_at)
+        pst_progress_heard(progress, at);
+}
+
 void pst_progress_events(struct pst_progress *progress, uint32_t begun, pst_ns now)
 {
     if (begun > 0)

@@ -52,6 +52,8 @@ static inline pst_ns pst_progress_deadline(const struct pst_progress *progress, 
 void pst_progress_begin(struct pst_progress *progress, pst_ns now);
 /* A byte of an answer. */
 void pst_progress_heard(struct pst_progress *progress, pst_ns now);
+/* Its own counter moved, by then. */
+void pst_progress_counted(struct pst_progress *progress, pst_ns at);
 /* Events of streams while @begun attempts have had their first byte. */
 void pst_progress_events(struct pst_progress *progress, uint32_t begun, pst_ns now);
 /* @held of the @begun attempts are held back by their clients: their silence is not the replica's. */

@@ -98,6 +98,7 @@ static const struct field pool_fields[] = {
     IN(pst_gate_pool, ready_model),
     IN(pst_gate_pool, affinity),
     IN(pst_gate_pool, slots),
+    IN(pst_gate_pool, gateways),
     IN(pst_gate_pool, length_short_tokens),
     IN(pst_gate_pool, length_long_tokens),
     IN(pst_gate_pool, long_share_ppm),

@@ -16,6 +16,7 @@ static struct {
     bool first;
 } tickets[TICKETS];
 static uint64_t offered;
+static uint64_t engine_tokens[6];
 
 static uint32_t below(uint32_t bound)
 {
@@ -154,7 +155,7 @@ static void fleet_event(void)
     struct pst_gate_event event;
     uint16_t r = (uint16_t)below(6);
 
-    switch (below(13)) {
+    switch (below(20)) {
     case 1:
         harness_replica(&h, r, r % 2, PST_REPLICA_GONE, (enum pst_cause)below(PST_CAUSE_COUNT));
         break;
@@ -188,6 +189,21 @@ static void fleet_event(void)
     case 6:
         event = harness_event(PST_EVENT_PROMOTE, h.now);
         event.u.promote.replica = r;
+        harness_step(&h, &event);
+        break;
+    case 8:
+    case 9:
+    case 10:
+    case 11:
+        event = harness_event(PST_EVENT_ENGINE, h.now);
+        event.u.engine.replica = r;
+        event.u.engine.asleep = below(8) == 0;
+        event.u.engine.running = below(4) == 0 ? UINT32_MAX : below(10);
+        event.u.engine.waiting = below(4) == 0 ? UINT32_MAX : below(4);
+        event.u.engine.kv_ppm = below(4) == 0 ? UINT32_MAX : below(1000001);
+        event.u.engine.tokens = below(4) == 0 ? UINT64_MAX : engine_tokens[r];
+        event.u.engine.age = below(40) * PST_S / 2;
+        engine_tokens[r] = below(16) == 0 ? 0 : engine_tokens[r] + below(3);
         harness_step(&h, &event);
         break;
     case 7: /* the same place, with one that is kept warm */
@@ -246,6 +262,7 @@ static uint64_t run(uint64_t seed, uint32_t steps, bool verify)
     harness_init(&h, &config);
     pst_prng_init(&prng, seed);
     memset(tickets, 0, sizeof tickets);
+    memset(engine_tokens, 0, sizeof engine_tokens);
     offered = 0;
     for (uint16_t r = 0; r < 6; r++)
         harness_replica(&h, r, r % 2, PST_REPLICA_LOADING, PST_CAUSE_CONFIG);

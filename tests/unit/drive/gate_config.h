@@ -22,6 +22,7 @@ static inline struct pst_gate_config small_config(uint32_t tickets)
                     {PST_S, 15 * PST_S, 60 * PST_S, 50000, PST_ON_FULL_REJECT, {2, 2, 2}}},
         .pools = {{.policy = PST_POLICY_ADAPTIVE,
                    .slots = 2,
+                   .gateways = 3,
                    .length_short_tokens = 512,
                    .length_long_tokens = 2048,
                    .long_share_ppm = 500000,

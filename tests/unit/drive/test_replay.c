@@ -56,6 +56,33 @@ static void on_settled(void *user, pst_ns deadline)
     (void)deadline;
 }
 
+/* A second replica, kept warm until it is promoted; and what the first one's engine says of itself. */
+static void play_replicas(struct world *w, int round)
+{
+    struct pst_gate_event event = {.now = w->now};
+
+    if (round == 5) {
+        event.kind = PST_EVENT_REPLICA;
+        event.u.replica.replica = 1;
+        event.u.replica.state = PST_REPLICA_LOADING;
+        event.u.replica.warm = 1;
+    } else if (round == 25) {
+        event.kind = PST_EVENT_PROMOTE;
+        event.u.promote.replica = 1;
+    } else if (round % 4 == 2) {
+        event.kind = PST_EVENT_ENGINE;
+        event.u.engine.asleep = round == 34;
+        event.u.engine.running = 5;
+        event.u.engine.waiting = UINT32_MAX;
+        event.u.engine.kv_ppm = 300000;
+        event.u.engine.tokens = (uint64_t)round * 10;
+        event.u.engine.age = 50 * PST_MS;
+    } else {
+        return;
+    }
+    pst_drive_event(w->drive, &event);
+}
+
 /* Requests in two classes over two slots, a reconfiguration in between, some cancelled. */
 static void play(struct world *w)
 {
@@ -65,6 +92,7 @@ static void play(struct world *w)
     send_replica(w->drive, w->now, PST_REPLICA_LOADING);
     for (int round = 0; round < 40; round++) {
         w->now += 70 * PST_MS;
+        play_replicas(w, round);
         if (pst_drive_ticket(w->drive, &id)) {
             send_offer(w->drive, w->now, id);
             if (round % 7 == 0)
