@@ -336,8 +336,8 @@ void pst_h2_connection_settings_came(struct pst_h2_connection *c)
 }
 
 /*
- * A GOAWAY that names no last stream, and a ping behind it: when the ping is answered the client has seen
- * it, and what it had sent until then was served.
+ * A GOAWAY that names no last stream, and a ping behind it (nghttp2 would let it overtake: it is made when
+ * the GOAWAY went). When the ping is answered the client knows, and what it had sent until then was served.
  */
 void pst_h2_connection_drain(struct pst_h2_connection *c)
 {
@@ -349,8 +349,6 @@ void pst_h2_connection_drain(struct pst_h2_connection *c)
         rc = nghttp2_session_terminate_session(c->session, NGHTTP2_NO_ERROR);
     } else if (c->state == PST_H2_OPEN) {
         rc = nghttp2_submit_shutdown_notice(c->session);
-        if (rc == 0)
-            rc = nghttp2_submit_ping(c->session, NGHTTP2_FLAG_NONE, NULL);
         c->drain_at = now_of(c);
         move_to(c, PST_H2_DRAINING);
     } else {

@@ -213,23 +213,36 @@ static int data_came(nghttp2_session *session, uint8_t flags, int32_t id, const 
     return 0;
 }
 
+/* The response has ended: a client that still sends its request is told to stop. */
+static int response_went(struct pst_h2_connection *c, int32_t id)
+{
+    const struct pst_h2_stream *stream = stream_of(c, id);
+
+    if (stream == NULL || stream->ended_in)
+        return 0;
+    return nghttp2_submit_rst_stream(c->session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
+}
+
 static int frame_went(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     struct pst_h2_connection *c = user;
-    struct pst_h2_stream *stream;
+    bool last = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
 
-    if (frame->hd.type == NGHTTP2_DATA)
+    switch (frame->hd.type) {
+    case NGHTTP2_DATA:
         pst_h2_calm_give(&c->frames, FRAMES_PER_DATA);
-    if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR)
-        return count_reset(c);
-    if ((frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS) ||
-        (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0)
+        return last ? response_went(c, frame->hd.stream_id) : 0;
+    case NGHTTP2_HEADERS:
+        return last ? response_went(c, frame->hd.stream_id) : 0;
+    case NGHTTP2_RST_STREAM:
+        return frame->rst_stream.error_code == NGHTTP2_NO_ERROR ? 0 : count_reset(c);
+    case NGHTTP2_GOAWAY:
+        if (c->drain_at == PST_NEVER)
+            return 0;
+        return nghttp2_submit_ping(session, NGHTTP2_FLAG_NONE, NULL);
+    default: /* the others need nothing more */
         return 0;
-    stream = stream_of(c, frame->hd.stream_id);
-    if (stream == NULL || stream->ended_in)
-        return 0;
-    return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
-                                     NGHTTP2_NO_ERROR);
+    }
 }
 
 static int stream_closed(nghttp2_session *session, int32_t id, uint32_t error_code, void *user)
