@@ -15,6 +15,7 @@
 #define CONNECT_TIMEOUT  (5 * PST_S)
 #define VERSION_MAX      128 /* of a resourceVersion */
 #define PAGES_MAX        1000
+#define LISTS_WELL       2 /* in a row: the second is the way back from a 410 */
 #define RELIST_AFTER     3 /* failures of a watch in a row: the version itself may be refused */
 #define BACKOFF_STEP_MAX 16
 
@@ -173,9 +174,8 @@ static void take_page(struct pst_kube_watch *watch, const cJSON *list)
         return;
     }
     watch->has_listed = true;
-    if (watch->lists++ == 0)
-        calm(
-            watch); /* a list alone, after a list and a watch that brought nothing, is no progress */
+    if (watch->lists++ < LISTS_WELL)
+        calm(watch); /* where no watch brings anything, more lists are no progress */
     watch->handlers.end(watch->handlers.user);
     at_once(watch);
 }

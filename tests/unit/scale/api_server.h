@@ -43,7 +43,7 @@ struct api_server {
     struct api_connection *connections[API_CONNECTIONS];
     struct api_request *requests;
     size_t count;
-    bool deaf; /* takes no connections */
+    bool deaf; /* ends connections as they come */
 };
 
 static inline void api_close(struct api_connection *c)
@@ -176,7 +176,9 @@ static inline void api_accept(struct pst_io *io, uint32_t events)
     size_t i = 0;
 
     (void)events;
-    if (fd < 0)
+    if (fd >= 0 && server->deaf)
+        close(fd);
+    if (fd < 0 || server->deaf)
         return;
     while (server->connections[i] != NULL)
         assert_true(++i < API_CONNECTIONS);
