@@ -31,6 +31,8 @@ static int parse(struct owned *owned, const char *path, const char *text, size_t
     pst_schema_read(&pst_schema, root, draft, &owned->arena, problems);
     pst_draft_resolve(draft, &reader);
     draft->config.path = pst_arena_text(&owned->arena, path, strlen(path));
+    draft->config.text = pst_arena_text(&owned->arena, text, len);
+    draft->config.text_len = len;
     if (owned->arena.failed)
         return PST_E_NOMEM;
     if (problems->errors > 0)

@@ -180,6 +180,8 @@ struct pst_config_network {
 
 struct pst_config {
     char *path;
+    char *text; /* that it was read from */
+    size_t text_len;
     char *listen;       /* data plane */
     char *metrics;      /* NULL: none */
     char *admin;        /* NULL: none */
