@@ -8,10 +8,11 @@
  * owner answers with pst_rpc_send() and pst_rpc_end(), at once or later; a stream of the server's own
  * may send for hours. gone() says that the client left or reset; the call is dead then.
  *
- * Guarantee: exactly one of end() by the owner or gone() by the server ends a call. A unary call that is
- * not ended within min(deadline_max, the client's grpc-timeout) is ended DEADLINE_EXCEEDED here (gone() is
- * called). A slow reader of pst_rpc_latest() holds one value: what has not left yet is replaced. Unknown
- * paths get UNIMPLEMENTED, a compressed or broken frame its status, and the connection lives on.
+ * Guarantee: exactly one of end() by the owner or gone() by the server ends a call. A request that is not
+ * whole within request_max, and a unary call that is not ended within deadline_max of that, are ended
+ * DEADLINE_EXCEEDED here (gone() is called if called() was); any call is at the client's grpc-timeout. A slow
+ * reader of pst_rpc_latest() holds one value: what has not left yet is replaced. Unknown paths get
+ * UNIMPLEMENTED, a compressed or broken frame its status, and the connection lives on.
  * SETTINGS_MAX_CONCURRENT_STREAMS is streams_max; connections, header bytes, resets and pings a second are
  * bounded. Memory per parked stream: < 8 KiB.
  * Not thread-safe: one owner, one loop.
@@ -54,7 +55,8 @@ struct pst_rpc_config {
     void *user;                  /* pst_rpc_server_user */
     struct pst_tls_context *tls; /* NULL: plaintext; borrowed */
     size_t message_max;
-    pst_ns deadline_max;
+    pst_ns request_max;       /* from a call's head to its whole message; 0: deadline_max */
+    pst_ns deadline_max;      /* from there to its end, unless it is a stream */
     uint32_t streams_max;     /* of a connection; >= 65,536 for us */
     uint32_t connections_max; /* at it the idlest one without a stream goes */
     pst_ns idle_timeout;      /* of a connection without a stream, and of a handshake */

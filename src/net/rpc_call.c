@@ -38,13 +38,20 @@ static void time_out(struct pst_timer *timer)
         pst_rpc_finish(rpc, PST_RPC_DEADLINE_EXCEEDED, "the deadline has passed");
 }
 
-/* `timeout` from now on, PST_NEVER for none; the clock does not wrap. */
-static void set_deadline(struct pst_rpc *rpc, pst_ns timeout)
+/* PST_NEVER stays so: the clock does not wrap. */
+static pst_ns from_now(const struct pst_rpc *rpc, pst_ns span)
 {
     pst_ns now = pst_loop_now(rpc->server->loop);
 
-    pst_timer_set(rpc->server->loop, &rpc->timer,
-                  timeout > PST_NEVER - now ? PST_NEVER : now + timeout);
+    return span > PST_NEVER - now ? PST_NEVER : now + span;
+}
+
+/* Within `span`, or by the client's own deadline. */
+static void set_deadline(struct pst_rpc *rpc, pst_ns span)
+{
+    pst_ns until = from_now(rpc, span);
+
+    pst_timer_set(rpc->server->loop, &rpc->timer, until < rpc->until ? until : rpc->until);
 }
 
 static void open_call(struct pst_rpc_server *server, struct pst_h2_stream *stream,
@@ -60,12 +67,12 @@ static void open_call(struct pst_rpc_server *server, struct pst_h2_stream *strea
     rpc->stream = stream;
     rpc->method = method;
     rpc->timer.fire = time_out;
-    rpc->timeout = timeout;
+    rpc->until = from_now(rpc, timeout);
     rpc->state = PST_RPC_READING;
     pst_h2_set_user(stream, rpc);
     server->open++;
-    set_deadline(rpc,
-                 timeout < server->config.deadline_max ? timeout : server->config.deadline_max);
+    set_deadline(rpc, server->config.request_max != 0 ? server->config.request_max
+                                                      : server->config.deadline_max);
     if (timeout == 0)
         pst_rpc_finish(rpc, PST_RPC_DEADLINE_EXCEEDED, "the deadline has passed");
 }
@@ -162,8 +169,8 @@ static void body_ended(struct pst_h2_stream *stream)
     if (rpc->method->streams) {
         rpc->server->open--;
         rpc->server->streams++;
-        set_deadline(rpc, rpc->timeout);
     }
+    set_deadline(rpc, rpc->method->streams ? PST_NEVER : rpc->server->config.deadline_max);
     in = rpc->in; /* the call may end, and more, before called() returns */
     rpc->in = (struct pst_output){0};
     rpc->server->in_bytes -= in.len;

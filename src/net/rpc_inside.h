@@ -25,7 +25,7 @@ struct pst_rpc {
     const struct pst_rpc_method *method;
     void *user;
     struct pst_timer timer;
-    pst_ns timeout;  /* the client's; PST_NEVER: none */
+    pst_ns until;    /* the client's deadline; PST_NEVER: none */
     pst_ns asked_at; /* the request was whole */
     uint8_t state;
     uint8_t prefix_len;

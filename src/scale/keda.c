@@ -12,6 +12,7 @@
 #include "scale/keda_waits.h"
 
 #define TICK        (1 * PST_S)
+#define REQUEST     (10 * PST_S) /* heads of a thousand calls may come long before their messages */
 #define DEADLINE    (500 * PST_MS)
 #define STREAMS     65536 /* of one connection: a cluster's objects share one */
 #define CONNECTIONS 1024  /* older KEDAs open one a call */
@@ -201,6 +202,7 @@ static int listen_at(struct pst_keda *keda, const char *address)
         .user = keda,
         .tls = keda->cert.tls,
         .message_max = PST_KEDA_REQUEST_MAX,
+        .request_max = REQUEST,
         .deadline_max = DEADLINE,
         .streams_max = STREAMS,
         .connections_max = CONNECTIONS,

@@ -176,6 +176,28 @@ static void test_deadline(void **state)
     assert_int_equal(figures().failed, 2);
 }
 
+/* The owner's time begins with the whole request: a slow one is answered all the same. */
+static void test_request_max(void **state)
+{
+    struct pst_rpc_config c = config();
+    struct call *slow, *held;
+
+    (void)state;
+    c.deadline_max = 20 * PST_MS;
+    c.request_max = 3600 * PST_S;
+    restart(&c, 0);
+    slow = client_request(&client, "POST", "/x.X/Echo", GRPC, NULL, NULL, ASK, 3, false);
+    held = ask("/x.X/Hold");
+    UNTIL(held->closed);
+    assert_int_equal(held->grpc_status, PST_RPC_DEADLINE_EXCEEDED);
+    assert_false(slow->closed);
+    slow->body_len = ASK_LEN;
+    slow->whole = true;
+    assert_int_equal(nghttp2_session_resume_data(client.session, slow->id), 0);
+    UNTIL(slow->closed);
+    assert_int_equal(slow->grpc_status, PST_RPC_OK);
+}
+
 static void test_gone(void **state)
 {
     struct call *call = ask("/x.X/Hold"), *stream = ask("/x.X/Watch");
@@ -394,6 +416,7 @@ int main(void)
         TEST(test_statuses),
         TEST(test_bytes_apart),
         TEST(test_deadline),
+        TEST(test_request_max),
         TEST(test_gone),
         TEST(test_latest),
         TEST(test_send_is_bounded),
