@@ -12,13 +12,13 @@ BINARY = os.environ.get("PENSTOCK", str(ROOT / "build" / "release" / "bin" / "pe
 
 
 class Process:
-    def __init__(self, argv, env=None, cwd=None):
+    def __init__(self, argv, env=None, cwd=None, stdin=subprocess.DEVNULL):
         self.argv = [str(a) for a in argv]
         self.lines = []
         self._more = threading.Condition()
         self._open = 2
         self.popen = subprocess.Popen(
-            self.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            self.argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={**os.environ, **(env or {})}, cwd=cwd)
         for stream in (self.popen.stdout, self.popen.stderr):
             threading.Thread(target=self._read, args=(stream,), daemon=True).start()

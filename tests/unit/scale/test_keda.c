@@ -51,7 +51,7 @@ static int set_up(void **state)
 {
     const struct pst_drive_handlers gate = {NULL, on_action, on_action, on_settled};
     const struct pst_capacity_handlers scaler = {NULL, on_act, on_decided, on_settled};
-    const struct pst_metric_sizes sizes = {2, 2, 3, 1, 1, 1, 1, 1};
+    const struct pst_metric_sizes sizes = {.pools = 2, .classes = 2, .lengths = 3};
     struct pst_keda_config k;
 
     (void)state;

@@ -339,7 +339,7 @@ static void test_backlog_without_end(void **state)
 /* One ticket of the first class waited 40 ms: P99 is the bound above it. */
 static void waited(struct pst_metrics **ret_metrics)
 {
-    const struct pst_metric_sizes sizes = {1, 2, 3, 1, 1, 1, 1, 1};
+    const struct pst_metric_sizes sizes = {.pools = 1, .classes = 2, .lengths = 3};
     const struct pst_labels first = {0};
 
     assert_int_equal(pst_metrics_new(&sizes, ret_metrics), PST_OK);

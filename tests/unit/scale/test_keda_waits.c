@@ -15,14 +15,7 @@ static pst_ns now;
 
 static int set_up(void **state)
 {
-    const struct pst_metric_sizes sizes = {.pools = 2,
-                                           .classes = 3,
-                                           .lengths = 3,
-                                           .outcomes = 1,
-                                           .reasons = 1,
-                                           .replicas = 1,
-                                           .states = 1,
-                                           .refusals = 1};
+    const struct pst_metric_sizes sizes = {.pools = 2, .classes = 3, .lengths = 3};
 
     (void)state;
     assert_int_equal(pst_metrics_new(&sizes, &metrics), PST_OK);
