@@ -1,0 +1,297 @@
+/* confine.c - files by Landlock, calls by seccomp; see confine.h. */
+#include "scale/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+
+#include "base/log.h"
+
+/* What newer kernels know more than the headers that we may be built with (Landlock's ABI 2, 3, 5, 6). */
+#define FS_REFER     (UINT64_C(1) << 13)
+#define FS_TRUNCATE  (UINT64_C(1) << 14)
+#define FS_IOCTL     (UINT64_C(1) << 15)
+#define SCOPE_SIGNAL (UINT64_C(1) << 1)
+
+#define FS_FIRST_ABI ((UINT64_C(1) << 13) - 1) /* all that ABI 1 has */
+#define READS        (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define APPENDS      (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | FS_TRUNCATE)
+#define OF_FILES                                                                                   \
+    (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |   \
+     FS_TRUNCATE | FS_IOCTL)
+
+struct ruleset {
+    uint64_t handled_fs, handled_net, scoped;
+};
+
+static const struct {
+    const char *path;
+    uint64_t access;
+} system_paths[] = {
+    {"/lib", READS},
+    {"/lib64", READS},
+    {"/usr/lib", READS},
+    {"/usr/lib64", READS},
+    {"/usr/local/lib", READS},
+    {"/usr/share/zoneinfo", READS},
+    {"/usr/share/ca-certificates", READS},
+    {"/etc/ssl", READS},
+    {"/etc/pki", READS},
+    {"/etc/localtime", READS},
+    {"/etc/ld.so.cache", READS},
+    {"/etc/resolv.conf", READS},
+    {"/etc/hosts", READS},
+    {"/etc/host.conf", READS},
+    {"/etc/nsswitch.conf", READS},
+    {"/etc/gai.conf", READS},
+    {"/etc/services", READS},
+    {"/dev/null", READS | LANDLOCK_ACCESS_FS_WRITE_FILE},
+    {"/dev/random", READS},
+    {"/dev/urandom", READS},
+    {"/proc/self", READS},
+    {"/proc/meminfo", READS},
+    {"/proc/sys/net", READS},
+    {"/proc/sys/vm/overcommit_memory", READS},
+    {"/sys/devices/system/cpu", READS},
+};
+
+/* What is not there cannot be read anyway. */
+static void allow(int ruleset, const struct ruleset *attr, const char *path, uint64_t access)
+{
+    struct landlock_path_beneath_attr rule = {.parent_fd = open(path, O_PATH | O_CLOEXEC),
+                                              .allowed_access = access & attr->handled_fs};
+    struct stat st;
+
+    if (rule.parent_fd < 0)
+        return;
+    if (fstat(rule.parent_fd, &st) == 0) {
+        if (!S_ISDIR(st.st_mode))
+            rule.allowed_access &= OF_FILES;
+        if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&
+            errno != EBADFD) /* a pipe: no file system, and never refused */
+            pst_say(PST_LOG_WARN, "%s cannot be opened from now on: %s", path, strerror(errno));
+    }
+    close(rule.parent_fd);
+}
+
+/* The folder of a file, as a name for open(). */
+static bool folder_of(const char *path, char folder[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+
+    if (len >= PATH_MAX - 2)
+        return false;
+    if (slash == NULL) {
+        strcpy(folder, ".");
+    } else {
+        memcpy(folder, path, len == 0 ? 1 : len);
+        folder[len == 0 ? 1 : len] = '\0';
+    }
+    return true;
+}
+
+static bool lies_in(const char *file, const char *folder)
+{
+    char real_folder[PATH_MAX], real_file[PATH_MAX];
+    size_t len;
+
+    if (realpath(folder, real_folder) == NULL || realpath(file, real_file) == NULL)
+        return true; /* not known */
+    len = strlen(real_folder);
+    return strncmp(real_folder, real_file, len) == 0 &&
+           (len == 1 || real_file[len] == '/' || real_file[len] == '\0');
+}
+
+/* What is to be kept from us, or not to be changed by us. */
+static bool holds_secrets(const char *folder, const struct pst_config *config)
+{
+    return lies_in(config->path, folder) ||
+           (config->state != NULL && lies_in(config->state, folder));
+}
+
+/* Logs are opened again after rotation: their folder must be open to us, for writing, not for reading. */
+static void allow_log(int ruleset, const struct ruleset *attr, const struct pst_config *config,
+                      const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat st;
+
+    if (path == NULL || strcmp(path, "-") == 0 || !folder_of(path, folder))
+        return;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        allow(ruleset, attr, path,
+              LANDLOCK_ACCESS_FS_WRITE_FILE); /* a device or FIFO stays where it is */
+        return;
+    }
+    if (holds_secrets(folder, config))
+        pst_say(PST_LOG_WARN,
+                "%s: the gateway may write in its folder, where the configuration or "
+                "`state` lies too: better another one",
+                path);
+    allow(ruleset, attr, folder, APPENDS);
+}
+
+/* A certificate is replaced by another file of its name, so its folder is open, unless secrets lie in it. */
+static void allow_cert(int ruleset, const struct ruleset *attr, const struct pst_config *config,
+                       const char *path)
+{
+    char folder[PATH_MAX];
+
+    if (path == NULL)
+        return;
+    allow(ruleset, attr, path, READS);
+    if (folder_of(path, folder) && !holds_secrets(folder, config))
+        allow(ruleset, attr, folder, READS);
+}
+
+static void allow_all(int ruleset, const struct ruleset *attr, const struct pst_config *config)
+{
+    for (size_t i = 0; i < PST_COUNT_OF(system_paths); i++)
+        allow(ruleset, attr, system_paths[i].path, system_paths[i].access);
+    allow_log(ruleset, attr, config, config->access_log);
+    allow_log(ruleset, attr, config, config->decision_log);
+    allow_log(ruleset, attr, config, config->record);
+    allow_cert(ruleset, attr, config, config->keda.cert);
+    allow_cert(ruleset, attr, config, config->keda.key);
+    allow_cert(ruleset, attr, config, config->keda.client_ca);
+}
+
+static bool confine_files(const struct pst_config *config)
+{
+    struct ruleset attr = {.handled_fs = FS_FIRST_ABI};
+    size_t size = sizeof attr.handled_fs;
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    int ruleset;
+    bool done;
+
+    if (abi < 1) {
+        pst_say(PST_LOG_WARN, "this kernel has no Landlock: the gateway could open every file that "
+                              "its user can");
+        return false;
+    }
+    attr.handled_fs |=
+        (abi >= 2 ? FS_REFER : 0) | (abi >= 3 ? FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL : 0);
+    if (abi >= 6) { /* older kernels refuse a structure that is longer than theirs and not 0 */
+        attr.scoped = SCOPE_SIGNAL;
+        size = sizeof attr;
+    }
+    ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
+    if (ruleset >= 0)
+        allow_all(ruleset, &attr, config);
+    done = ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+    if (!done)
+        pst_say(PST_LOG_WARN, "the gateway's files cannot be confined: %s", strerror(errno));
+    if (ruleset >= 0)
+        close(ruleset);
+    return done;
+}
+
+#if defined(__x86_64__)
+#define THIS_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define THIS_ARCH AUDIT_ARCH_AARCH64
+#elif defined(__riscv) && __riscv_xlen == 64
+#define THIS_ARCH AUDIT_ARCH_RISCV64
+#endif
+
+#ifdef THIS_ARCH
+
+/* What a server of requests never does. The process's own abort() is a tgkill(), and stays. */
+static const uint32_t refused_calls[] = {
+    SYS_execve,
+    SYS_execveat,
+#ifndef __SANITIZE_ADDRESS__ /* its leak checker traces us */
+    SYS_ptrace,
+#endif
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_pidfd_open,
+    SYS_pidfd_getfd,
+    SYS_pidfd_send_signal,
+    SYS_kill,
+    SYS_kcmp,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_io_uring_setup,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_unshare,
+    SYS_setns,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_kexec_load,
+};
+
+#define CALLS PST_COUNT_OF(refused_calls)
+#define LOAD(at)                                                                                   \
+    (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, at))
+#define END(with) (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, with)
+#define IS(what, yes, no)                                                                          \
+    (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, what, (uint8_t)(yes), (uint8_t)(no))
+
+static bool confine_calls(void)
+{
+    struct sock_filter code[CALLS + 8];
+    struct sock_fprog program = {.filter = code};
+    unsigned short n = 0;
+
+    code[n++] = LOAD(arch);
+    code[n++] = IS(THIS_ARCH, 1, 0);
+    code[n++] = END(SECCOMP_RET_ERRNO | ENOSYS); /* 32 bits: other numbers for the same calls */
+    code[n++] = LOAD(nr);
+#ifdef __x86_64__
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
+    code[n++] = END(SECCOMP_RET_ERRNO | ENOSYS); /* x32, likewise */
+#endif
+    for (size_t i = 0; i < CALLS; i++)
+        code[n++] = IS(refused_calls[i], CALLS - i, 0);
+    code[n++] = END(SECCOMP_RET_ALLOW);
+    code[n++] = END(SECCOMP_RET_ERRNO | EPERM);
+    program.len = n;
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0)
+        return true;
+    pst_say(PST_LOG_WARN, "the gateway's system calls cannot be confined: %s", strerror(errno));
+    return false;
+}
+
+#else
+
+static bool confine_calls(void)
+{
+    pst_say(PST_LOG_WARN, "the gateway's system calls are not confined on this processor");
+    return false;
+}
+
+#endif
+
+int pst_confine(const struct pst_config *config)
+{
+    bool files, calls;
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        pst_say(PST_LOG_WARN, "the gateway cannot be confined: %s", strerror(errno));
+        return PST_E_SYSTEM;
+    }
+    files = confine_files(config);
+    calls = confine_calls();
+    return files && calls ? PST_OK : PST_E_SYSTEM;
+}

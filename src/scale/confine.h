@@ -1,0 +1,20 @@
+/*
+ * confine.h - the gateway can open and do only what serving requests takes.
+ *
+ * Why: it parses strangers' bytes. Whoever gets into it through a bug must find no credentials to read, no
+ * program to start and no process to look into (keeper.h).
+ *
+ * Guarantee: on a kernel with Landlock (5.13) no file can be opened but system libraries and
+ * settings, what the configuration names for this process, and our own entries of /proc; with 6.12 no
+ * other process can be signalled. Everywhere (seccomp) no program is started, no process traced or read.
+ * What the kernel cannot do is said in the log, and is no reason not to serve.
+ */
+#ifndef PST_SCALE_CONFINE_H
+#define PST_SCALE_CONFINE_H
+
+#include "config/config.h"
+
+/* For good. PST_OK, or PST_E_SYSTEM: in part or not at all, and said. */
+int pst_confine(const struct pst_config *config);
+
+#endif
