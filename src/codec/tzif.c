@@ -189,3 +189,17 @@ int64_t pst_tzif_utc(const struct pst_tzif *zone, int64_t civil)
         from = change;
     }
 }
+
+int64_t pst_tzif_shown(const struct pst_tzif *zone, int64_t utc)
+{
+    int64_t shown = pst_tzif_civil(zone, utc);
+    int64_t change = pst_tzif_next_change(zone, utc - EAST_MOST - WEST_MOST);
+
+    for (; change <= utc; change = pst_tzif_next_change(zone, change)) {
+        const int64_t before = pst_tzif_civil(zone, change - 1);
+
+        if (before > shown)
+            shown = before;
+    }
+    return shown;
+}

@@ -56,5 +56,7 @@ int64_t pst_tzif_next_change(const struct pst_tzif *zone, int64_t utc);
 /* The civil time (day.h) of a time, and the first time at which the clock shows `civil` or more. */
 int64_t pst_tzif_civil(const struct pst_tzif *zone, int64_t utc);
 int64_t pst_tzif_utc(const struct pst_tzif *zone, int64_t civil);
+/* The latest civil time that was shown by then: an hour that comes twice does not go back. */
+int64_t pst_tzif_shown(const struct pst_tzif *zone, int64_t utc);
 
 #endif

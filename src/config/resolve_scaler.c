@@ -100,6 +100,7 @@ static void resolve_pool(struct pst_resolver *r, uint32_t i, const char **curren
     check_currency(r, budget, "day", currency);
     s->slots = pool->gate.slots;
     s->actuate = actuate_of(r->config, pool);
+    s->awaits_synced = s->actuate != PST_ACTUATE_NONE;
     s->qps_milli = pool->qps < UINT32_MAX / 1000 ? (uint32_t)(pool->qps * 1000 + 0.5) : UINT32_MAX;
     r->config->scaler.pools[i] = *s;
     r->config->scaler.pools[i].reserves = r->config->gate.pools[i].policy == PST_POLICY_ADAPTIVE;

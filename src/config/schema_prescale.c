@@ -8,12 +8,14 @@ static const struct pst_field cron_rows[] = {
      .kind = PST_FIELD_CRON,
      CRON(from),
      .required = true,
-     .doc = "When it begins; the replicas are ready by then."},
+     .doc =
+         "When it begins, as cron says it: `0 8 * * mon-fri`; in quotes where it begins with `*`. "
+         "The replicas are ready by then."},
     {.key = "until",
      .kind = PST_FIELD_CRON,
      CRON(until),
      .required = true,
-     .doc = "When it ends: the first such time after `from`, on the next day too."},
+     .doc = "When it ends: the first such time after `from`, on another day too."},
     {.key = "zone",
      .kind = PST_FIELD_ZONE,
      CRON(zone),
@@ -68,8 +70,9 @@ static const struct pst_field profile_rows[] = {
 };
 const struct pst_section pst_schema_profile = {
     .title = "pools[].scaler.profile",
-    .doc = "A floor for each hour of the week, learned: what that hour needed in most of the last "
-           "weeks. A plain text is its `from`.",
+    .doc =
+        "A floor for each hour of the week, learned: the most replicas that its load needed in the "
+        "last weeks, the largest quarter of the weeks left out. A plain text is its `from`.",
     .plain = "from",
     NOWHERE,
     ROWS(profile_rows)};

@@ -31,10 +31,25 @@ static struct pst_floor_span *place_for(struct pst_floors *floors,
     return floors->count < PST_FLOORS_MAX ? &floors->spans[floors->count++] : first;
 }
 
+static void withdraw(struct pst_floors *floors, const struct pst_floor_span *span)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < floors->count; i++) {
+        const struct pst_floor_span *s = &floors->spans[i];
+
+        if (s->source != span->source || s->from != span->from || s->until != span->until)
+            floors->spans[kept++] = *s;
+    }
+    floors->count = kept;
+}
+
 void pst_floors_set(struct pst_floors *floors, const struct pst_floor_span *span, pst_ns now)
 {
     forget_past(floors, now);
-    if (span->until > now && span->until > span->from)
+    if (span->replicas == 0)
+        withdraw(floors, span);
+    else if (span->until > now && span->until > span->from)
         *place_for(floors, span) = *span;
 }
 

@@ -7,7 +7,8 @@
  *
  * Guarantee: a floor holds from one look-ahead before `from` until just before `until`, so that what it
  * asks for is ready when it begins; of several the largest counts. A floor told again with the same
- * source and times replaces itself. When the table is full, the one that ends first gives way.
+ * source and times replaces itself; with 0 replicas it is withdrawn. When the table is full, the one that
+ * ends first gives way.
  */
 #ifndef PST_CORE_FLOORS_H
 #define PST_CORE_FLOORS_H

@@ -143,6 +143,8 @@ static void the_first_time_is_the_first(void **state)
             assert_true(utc >= before);
             assert_true(pst_tzif_civil(&zone, utc) >= civil);
             assert_true(pst_tzif_civil(&zone, utc - 1) < civil);
+            assert_true(pst_tzif_shown(&zone, utc) >= civil);
+            assert_true(pst_tzif_shown(&zone, utc - 1) < civil);
             before = utc;
         }
     }
