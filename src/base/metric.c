@@ -28,8 +28,9 @@ static bool find_cell(struct pst_metrics *metrics, enum pst_metric metric, struc
                       uint32_t *ret_cell)
 {
     const uint32_t list[PST_LABELS_COUNT] = {
-        labels.pool,    labels.class_, labels.length,    labels.outcome, labels.reason,
-        labels.replica, labels.state,  labels.direction, labels.refusal,
+        labels.pool,    labels.class_,  labels.length, labels.outcome,
+        labels.reason,  labels.replica, labels.state,  labels.direction,
+        labels.refusal, labels.kind,    labels.term,
     };
     uint32_t cell = 0;
 
@@ -52,7 +53,7 @@ int pst_metrics_new(const struct pst_metric_sizes *sizes, struct pst_metrics **r
     const uint32_t list[PST_LABELS_COUNT] = {
         sizes->pools,    sizes->classes,  sizes->lengths, sizes->outcomes,
         sizes->reasons,  sizes->replicas, sizes->states,  2,
-        sizes->refusals,
+        sizes->refusals, PST_KIND_COUNT,  sizes->terms,
     };
 
     if (metrics == NULL)
@@ -156,6 +157,8 @@ struct pst_labels pst_metric_labels(const struct pst_metrics *metrics, enum pst_
         .state = (uint8_t)list[6],
         .direction = (uint8_t)list[7],
         .refusal = (uint8_t)list[8],
+        .kind = (uint8_t)list[9],
+        .term = (uint8_t)list[10],
     };
 }
 

@@ -26,9 +26,21 @@ enum pst_metric_label {
     PST_LABEL_STATE = 1 << 6,
     PST_LABEL_DIRECTION = 1 << 7, /* in, out */
     PST_LABEL_REFUSAL = 1 << 8,   /* called `reason` too: why it never became a ticket */
+    PST_LABEL_KIND = 1 << 9,      /* of a number of replicas */
+    PST_LABEL_TERM = 1 << 10, /* called `reason` too: which question asked for the most replicas */
 };
 
-#define PST_LABELS_COUNT 9
+#define PST_LABELS_COUNT 11
+
+/* Values of PST_LABEL_KIND. */
+enum pst_metric_kind {
+    PST_KIND_DESIRED,
+    PST_KIND_READY,
+    PST_KIND_STARTING,
+    PST_KIND_WARM,
+    PST_KIND_DRAINING,
+    PST_KIND_COUNT
+};
 
 #define PST_LABELS_CLASS  (PST_LABEL_POOL | PST_LABEL_CLASS)
 #define PST_LABELS_LENGTH (PST_LABELS_CLASS | PST_LABEL_LENGTH)
@@ -94,6 +106,14 @@ enum pst_metric_label {
       "Streams of KEDA that wait for a push.")                                                     \
     X(KEDA_CONNECTIONS, "external_scaler_connections", GAUGE, 0,                                   \
       "Connections of KEDA open.")                                                                 \
+    X(SCALER_REPLICAS, "scaler_replicas", GAUGE, PST_LABEL_POOL | PST_LABEL_KIND,                  \
+      "Replicas as the scaler counts them: what there should be, and what there is.")              \
+    X(SCALER_DECISIONS, "scaler_decisions_total", COUNTER, PST_LABEL_POOL | PST_LABEL_TERM,        \
+      "Decisions that differ from the one before, or are a minute after it, by what asked for the most.") \
+    X(REPLICA_SECONDS, "replica_seconds_total", COUNTER, PST_LABEL_POOL | PST_LABEL_STATE,         \
+      "Time that replicas were there, starting, warm and draining ones included.")                 \
+    X(COST, "cost_total", COUNTER, PST_LABEL_POOL,                                                 \
+      "What they cost, in the currency of `cost_per_hour`.")                                       \
     X(LOG_DROPPED, "log_lines_dropped_total", COUNTER, 0,                                          \
       "Log lines that found no room.")
 /* clang-format on */
@@ -115,13 +135,13 @@ extern const struct pst_metric_row pst_metric_rows[PST_METRIC_COUNT];
 
 /* How many values each label can have. */
 struct pst_metric_sizes {
-    uint32_t pools, classes, lengths, outcomes, reasons, replicas, states, refusals;
+    uint32_t pools, classes, lengths, outcomes, reasons, replicas, states, refusals, terms;
 };
 
 /* Indexes of labels; those that a row does not have are ignored. */
 struct pst_labels {
     uint16_t pool, replica;
-    uint8_t class_, length, outcome, reason, state, direction, refusal;
+    uint8_t class_, length, outcome, reason, state, direction, refusal, kind, term;
 };
 
 /* Upper bounds of a histogram's buckets, ascending; one more bucket has none. */

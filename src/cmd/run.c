@@ -37,6 +37,7 @@ static void on_fleet_action(void *user, const struct pst_gate_action *action)
     if (action->kind == PST_ACTION_STATE)
         say_state(run, action);
     pst_gateway_fleet_action(run->gateway, action);
+    pst_run_capacity_fleet_action(run, action);
     if (run->observe != NULL)
         pst_observe_fleet_action(run->observe, action);
     if (action->kind == PST_ACTION_DRAINED)
@@ -146,6 +147,9 @@ static int build_policy(struct pst_run *run)
     rc = pst_drive_new(&run->config->gate, &run->drive);
     if (rc != PST_OK)
         return failed("make the gate", rc);
+    rc = pst_run_capacity_new(run);
+    if (rc != PST_OK)
+        return failed("make the scaler", rc);
     if (run->config->record == NULL)
         return PST_OK;
     rc = pst_drive_record(run->drive, run->config->record);
@@ -172,6 +176,7 @@ static int build_surfaces(struct pst_run *run)
     const struct pst_observe_config observe = {
         .loop = run->loop,
         .drive = run->drive,
+        .capacity = run->capacity,
         .registry = &run->registry,
         .metrics = run->metrics,
         .config = run->config,
@@ -188,7 +193,7 @@ static int build_surfaces(struct pst_run *run)
     return pst_observe_new(&observe, &run->observe); /* says what went wrong */
 }
 
-static int build(struct pst_run *run)
+static int build(struct pst_run *run, int wire)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
     const struct pst_drive_handlers handlers = {
@@ -209,8 +214,14 @@ static int build(struct pst_run *run)
     run->gate_timer.fire = on_gate_timer;
     pst_run_drain_init(run);
     pst_drive_handlers(run->drive, &handlers); /* everybody who acts is there */
+    rc = wire < 0 ? PST_OK : pst_run_wire_new(run, wire);
+    if (rc != PST_OK)
+        return failed("talk to the keeper", rc);
     rc = pst_gateway_start(run->gateway);
-    return rc == PST_OK ? PST_OK : failed("take up the replicas", rc);
+    if (rc != PST_OK)
+        return failed("take up the replicas", rc);
+    rc = pst_run_capacity_begin(run);
+    return rc == PST_OK ? PST_OK : failed("count replicas", rc);
 }
 
 /* Takes half-built ones. */
@@ -221,6 +232,7 @@ static void tear_down(struct pst_run *run)
     run->observe = NULL; /* requests that end below are cut off, and not worth a line */
     if (run->gateway != NULL)
         pst_gateway_free(run->gateway);
+    pst_run_capacity_free(run);
     pst_drive_free(run->drive);
     pst_metrics_free(run->metrics);
     if (run->loop != NULL)
@@ -246,6 +258,8 @@ static void serve(struct pst_run *run)
     say_listener(config->listen, pst_gateway_port(run->gateway), "requests");
     say_listener(config->metrics, pst_observe_metrics_port(run->observe), "metrics");
     say_listener(config->admin, pst_observe_admin_port(run->observe), "admin");
+    if (run->keda != NULL)
+        say_listener(config->keda.listen, pst_keda_port(run->keda), "KEDA");
     if (pst_loop_run(run->loop) != PST_OK)
         run->exit_code = PST_EXIT_FAILED;
 }
@@ -266,6 +280,28 @@ static const struct pst_usage usage_without_options = {
         "Exit status: 0 drained; 1 failed, or requests were cut off; 2 usage or configuration.",
 };
 
+/* The process that serves. Takes over the configuration, and the keeper's wire if there is one. */
+static int gateway_main(struct pst_config *config, int wire)
+{
+    struct pst_run *run = calloc(1, sizeof *run);
+    int exit_code = PST_EXIT_FAILED;
+
+    if (run == NULL) {
+        pst_config_free(config);
+        return exit_code;
+    }
+    run->config = config;
+    pst_registry_init(&run->registry);
+    (void)pst_fd_limit_raise();
+    if (build(run, wire) == PST_OK) {
+        serve(run);
+        exit_code = run->exit_code;
+    }
+    tear_down(run);
+    free(run);
+    return exit_code;
+}
+
 int pst_cmd_run(int argc, char **argv)
 {
     const char *path = NULL;
@@ -277,8 +313,8 @@ int pst_cmd_run(int argc, char **argv)
          .help = "The configuration; the same as FILE without the option."},
     };
     struct pst_usage usage = usage_without_options;
-    struct pst_run *run;
-    int first, exit_code;
+    struct pst_config *config;
+    int first;
 
     usage.options = options;
     usage.count = PST_COUNT_OF(options);
@@ -291,21 +327,7 @@ int pst_cmd_run(int argc, char **argv)
     }
     if (path == NULL)
         path = argv[first];
-
-    run = calloc(1, sizeof *run);
-    if (run == NULL)
-        return PST_EXIT_FAILED;
-    exit_code = PST_EXIT_USAGE;
-    pst_registry_init(&run->registry);
-    if (pst_run_config_read(path, &run->config) == PST_OK) {
-        (void)pst_fd_limit_raise();
-        exit_code = PST_EXIT_FAILED;
-        if (build(run) == PST_OK) {
-            serve(run);
-            exit_code = run->exit_code;
-        }
-    }
-    tear_down(run);
-    free(run);
-    return exit_code;
+    if (pst_run_config_read(path, &config) != PST_OK)
+        return PST_EXIT_USAGE;
+    return gateway_main(config, -1);
 }

@@ -1,17 +1,23 @@
 /*
  * run.h - the running gateway: what the files of `penstock run` share.
  *
- * Why: the rooms know nothing of one another; here they meet. One process, one loop, one thread.
+ * Why: the rooms know nothing of one another; here they meet. One process, one loop, one thread; where
+ * engines, pods or tokens have to be kept, it is the child of the process that keeps them (keeper.h), and
+ * hears of them over a wire.
  */
 #ifndef PST_CMD_RUN_H
 #define PST_CMD_RUN_H
 
 #include "config/config.h"
+#include "drive/capacity.h"
 #include "drive/drive.h"
 #include "drive/registry.h"
 #include "gateway/gateway.h"
 #include "net/loop.h"
 #include "observe/observe.h"
+#include "scale/keda.h"
+#include "scale/source.h"
+#include "scale/wire.h"
 
 /*
  * The end of the gateway, in order: readiness is taken away, what still comes is served for the grace
@@ -30,15 +36,28 @@ struct pst_run_drain {
     struct pst_later look;  /* something ended: look whether that was all */
 };
 
+/* Replicas that others find, by the keys that they are called by: the keeper's, or ours. */
+struct pst_run_found {
+    uint32_t keys[PST_REPLICAS_MAX];           /* by replica; 0: none */
+    uint32_t key_next;                         /* of ours, less PST_WIRE_KEY_LISTED */
+    struct pst_source_host host;               /* of the sources that need no credentials */
+    struct pst_source *sources[PST_POOLS_MAX]; /* NULL: none */
+};
+
 struct pst_run {
     struct pst_config *config;
     struct pst_loop *loop;
     struct pst_drive *drive;
+    struct pst_capacity *capacity;
     struct pst_registry registry;
     struct pst_metrics *metrics;
     struct pst_gateway *gateway;
     struct pst_observe *observe;
-    struct pst_timer gate_timer; /* the gate's own deadline */
+    struct pst_keda *keda;           /* NULL: nobody asks */
+    struct pst_wire *wire;           /* to the keeper; NULL: there is none */
+    struct pst_timer gate_timer;     /* the gate's own deadline */
+    struct pst_timer capacity_timer; /* the scaler's next second */
+    struct pst_run_found found;
     struct pst_run_drain drain;
     int exit_code;
 };
@@ -50,9 +69,41 @@ void pst_run_drain_exit(struct pst_run *run); /* a signal: begin unless begun, t
 void pst_run_drain_look(struct pst_run *run); /* a request ended, or the gate says drained */
 void pst_run_drain_status(const struct pst_run *run, struct pst_drain_status *ret_status);
 
-/* run_config.c: both say every problem on stderr. */
+/* run_config.c: all say every problem on stderr. */
 int pst_run_config_read(const char *path, struct pst_config **ret_config);
-/* PST_OK, or what was wrong in `message`; then the old configuration stays. */
+/*
+ * PST_OK, or what was wrong in `message`; then the old configuration stays. PST_E_AGAIN: the keeper was
+ * asked, and pst_run_reloaded() follows.
+ */
 int pst_run_reload(struct pst_run *run, char message[PST_OBSERVE_MESSAGE_MAX]);
+/* The keeper's answer: sealed memory with the text, or what was wrong with it. */
+void pst_run_reloaded(struct pst_run *run, const struct pst_wire_message *message);
+
+/* run_capacity.c: how many replicas there should be, and what becomes of that. */
+int pst_run_capacity_new(struct pst_run *run);
+int pst_run_capacity_begin(struct pst_run *run);  /* the gateway is there; the sources begin */
+void pst_run_capacity_first(struct pst_run *run); /* the past was told: the first second, now */
+void pst_run_capacity_fleet_action(struct pst_run *run, const struct pst_gate_action *action);
+int pst_run_capacity_reload(struct pst_run *run, const struct pst_config *config);
+void pst_run_capacity_free(struct pst_run *run); /* takes half-built ones */
+
+/* run_found.c: replicas that a source tells of become the gateway's, the gate's and the scaler's. */
+void pst_run_found(struct pst_run *run, const struct pst_wire_replica *replica);
+/* An event of the scaler; of a RESULT, `key` says whose. */
+void pst_run_found_event(struct pst_run *run, uint32_t key, const struct pst_scaler_event *event);
+/* False: nobody is called so (any more). */
+bool pst_run_found_index(const struct pst_run *run, uint32_t key, uint16_t *ret_replica);
+uint32_t pst_run_found_key(struct pst_run *run); /* a new one of ours */
+
+/* run_sources.c: sources that need no credentials live here. */
+int pst_run_sources_reload(struct pst_run *run, const struct pst_config *config); /* at start too */
+void pst_run_sources_free(struct pst_run *run);
+
+/* run_wire.c: what the keeper tells, and is told. */
+int pst_run_wire_new(struct pst_run *run, int fd);
+void pst_run_wire_act(struct pst_run *run, const struct pst_scaler_action *action);
+/* A replica of ours is there, or gone: its metrics are asked for by the keeper. */
+void pst_run_wire_listed(struct pst_run *run, uint16_t replica, enum pst_replica_state state);
+bool pst_run_wire_reload(struct pst_run *run); /* False: it cannot be asked */
 
 #endif

@@ -1,9 +1,19 @@
-/* run_config.c - reading the configuration, at start and again; see run.h. */
+/*
+ * run_config.c - reading the configuration, at start and again; see run.h.
+ *
+ * A gateway that has a keeper may not open the file: it asks, and is given the text without what is secret.
+ */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cmd/run.h"
+
+#define TEXT_MAX ((off_t)16 << 20) /* of a configuration */
 
 static void say_problem(const char *path, const struct pst_problem *problem)
 {
@@ -16,6 +26,21 @@ static void say_problem(const char *path, const struct pst_problem *problem)
 }
 
 /* Says all; the first error goes into `message` too, with the number of them. */
+static void say_problems(const char *path, struct pst_problems *problems, char *message,
+                         size_t size)
+{
+    for (size_t i = problems->count; i-- > 0;) {
+        const struct pst_problem *problem = &problems->item[i];
+
+        if (problem->level == PST_PROBLEM_ERROR)
+            (void)snprintf(message, size, "%zu error(s); %s:%u:%u: %s", problems->errors, path,
+                           problem->line, problem->column, problem->message);
+    }
+    for (size_t i = 0; i < problems->count; i++)
+        say_problem(path, &problems->item[i]);
+    pst_problems_done(problems);
+}
+
 static int read_saying(const char *path, struct pst_config **ret_config, char *message, size_t size)
 {
     struct pst_problems problems;
@@ -23,16 +48,7 @@ static int read_saying(const char *path, struct pst_config **ret_config, char *m
 
     if (rc != PST_OK)
         (void)snprintf(message, size, "%s cannot be read", path);
-    for (size_t i = problems.count; i-- > 0;) {
-        const struct pst_problem *problem = &problems.item[i];
-
-        if (problem->level == PST_PROBLEM_ERROR)
-            (void)snprintf(message, size, "%zu error(s); %s:%u:%u: %s", problems.errors, path,
-                           problem->line, problem->column, problem->message);
-    }
-    for (size_t i = 0; i < problems.count; i++)
-        say_problem(path, &problems.item[i]);
-    pst_problems_done(&problems);
+    say_problems(path, &problems, message, size);
     return rc;
 }
 
@@ -73,10 +89,13 @@ static int apply(struct pst_run *run, struct pst_config *next, char *message)
         return rc;
     }
     rc = pst_gateway_reload(run->gateway, next);
+    if (rc == PST_OK)
+        rc = pst_run_capacity_reload(run, next);
     if (rc != PST_OK) {
         (void)snprintf(message, PST_OBSERVE_MESSAGE_MAX, "the new routes were not taken: %s",
                        rc == PST_E_NOMEM ? "out of memory" : "no room for more replicas");
         /* It may hold half of the new one: back to what worked, before that is freed. */
+        (void)pst_run_capacity_reload(run, before);
         (void)pst_gateway_reload(run->gateway, before);
         (void)pst_drive_reconfigure(run->drive, &before->gate);
         return rc;
@@ -85,13 +104,12 @@ static int apply(struct pst_run *run, struct pst_config *next, char *message)
     return PST_OK;
 }
 
-int pst_run_reload(struct pst_run *run, char message[PST_OBSERVE_MESSAGE_MAX])
+/* `next` is taken, or freed: NULL if it could not be read, and `message` says why. */
+static int finish(struct pst_run *run, struct pst_config *next, int rc,
+                  char message[PST_OBSERVE_MESSAGE_MAX])
 {
-    struct pst_config *before = run->config, *next = NULL;
-    int rc;
+    struct pst_config *before = run->config;
 
-    message[0] = '\0';
-    rc = read_saying(before->path, &next, message, PST_OBSERVE_MESSAGE_MAX);
     if (rc == PST_OK)
         rc = apply(run, next, message);
     if (rc == PST_OK) {
@@ -104,4 +122,74 @@ int pst_run_reload(struct pst_run *run, char message[PST_OBSERVE_MESSAGE_MAX])
         pst_config_free(next);
     }
     return rc;
+}
+
+int pst_run_reload(struct pst_run *run, char message[PST_OBSERVE_MESSAGE_MAX])
+{
+    struct pst_config *next = NULL;
+    int rc;
+
+    message[0] = '\0';
+    if (run->wire != NULL && pst_run_wire_reload(run))
+        return PST_E_AGAIN;
+    if (run->wire != NULL) {
+        (void)snprintf(message, PST_OBSERVE_MESSAGE_MAX, "nobody is there to read it");
+        return finish(run, NULL, PST_E_SYSTEM, message);
+    }
+    rc = read_saying(run->config->path, &next, message, PST_OBSERVE_MESSAGE_MAX);
+    return finish(run, next, rc, message);
+}
+
+/* The whole of a sealed file in memory; the caller frees. NULL: it cannot be read. */
+static char *read_sealed(int fd, size_t *ret_len)
+{
+    struct stat status;
+    char *text = NULL;
+
+    if (fstat(fd, &status) == 0 && status.st_size >= 0 && status.st_size <= TEXT_MAX)
+        text = malloc((size_t)status.st_size + 1);
+    if (text == NULL)
+        return NULL;
+    *ret_len = (size_t)status.st_size;
+    for (size_t at = 0; at < *ret_len;) {
+        ssize_t got = pread(fd, text + at, *ret_len - at, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            free(text);
+            return NULL;
+        }
+        at += (size_t)got;
+    }
+    text[*ret_len] = '\0';
+    return text;
+}
+
+void pst_run_reloaded(struct pst_run *run, const struct pst_wire_message *answer)
+{
+    char message[PST_OBSERVE_MESSAGE_MAX] = "";
+    struct pst_problems problems;
+    struct pst_config *next = NULL;
+    size_t len = 0;
+    char *text;
+    int rc;
+
+    if (!answer->ok) {
+        (void)snprintf(message, sizeof message, "%s", answer->u.message);
+        (void)finish(run, NULL, PST_E_INVALID, message);
+        return;
+    }
+    text = read_sealed(answer->fd, &len);
+    (void)close(answer->fd);
+    if (text == NULL) {
+        (void)snprintf(message, sizeof message, "out of memory");
+        (void)finish(run, NULL, PST_E_NOMEM, message);
+        return;
+    }
+    rc = pst_config_parse(run->config->path, text, len, &next, &problems);
+    say_problems(run->config->path, &problems, message, sizeof message);
+    explicit_bzero(text, len);
+    free(text);
+    (void)finish(run, next, rc, message);
 }

@@ -143,6 +143,8 @@ void pst_run_drain_begin(struct pst_run *run, pst_ns grace, pst_ns deadline)
             (double)(run->drain.until - now) / PST_S);
     set_phase(run, PST_DRAIN_GRACE);
     pst_gateway_close_after(run->gateway);
+    if (run->keda != NULL)
+        pst_keda_drain(run->keda);
     event.u.drain.replica = PST_REPLICA_ALL;
     event.u.drain.grace_until = run->drain.grace_until;
     event.u.drain.until = run->drain.until;

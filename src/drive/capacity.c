@@ -10,7 +10,7 @@
 /* Who a replica is, beside what the gate can say of it. */
 struct who {
     bool known; /* the scaler was told of it */
-    bool crashed;
+    bool going, crashed;
     uint16_t pool;
     uint32_t op, revision;
 };
@@ -254,6 +254,7 @@ static void tell_replica(struct pst_capacity *capacity, uint16_t replica, pst_ns
     event.u.replica.op = who->op;
     event.u.replica.revision = view.revision;
     event.u.replica.inflight = view.inflight;
+    event.u.replica.going = who->going;
     if (view.state == PST_REPLICA_GONE) {
         event.u.replica.crashed = who->crashed;
         *who = (struct who){.known = false}; /* the index may be another's next */
@@ -325,7 +326,12 @@ void pst_capacity_replica(struct pst_capacity *capacity, uint16_t replica, uint1
     who->pool = pool;
     who->op = op;
     who->revision = revision;
-    who->crashed = false;
+    who->going = who->crashed = false;
+}
+
+void pst_capacity_going(struct pst_capacity *capacity, uint16_t replica)
+{
+    capacity->who[replica].going = true;
 }
 
 void pst_capacity_crashed(struct pst_capacity *capacity, uint16_t replica)

@@ -48,7 +48,7 @@ int pst_capacity_reconfigure(struct pst_capacity *capacity, const struct pst_sca
 
 /* `now` is the loop's, `wall_s` 0 when not known. Observes all pools, tells all replicas, then ticks. */
 void pst_capacity_tick(struct pst_capacity *capacity, pst_ns now, uint64_t wall_s);
-/* SIGNAL, FLOOR, SCALE, RESULT, HISTORY; and REPLICA of one that the gate does not know (no address yet). */
+/* SIGNAL, FLOOR, SCALE, RESULT, HISTORY, SYNCED; and REPLICA of one that the gate does not know yet. */
 void pst_capacity_event(struct pst_capacity *capacity, const struct pst_scaler_event *event);
 /* All fleet actions of the drive: STATE, DRAINED and WAKE are of use here. */
 void pst_capacity_fleet_action(struct pst_capacity *capacity, const struct pst_gate_action *action,
@@ -56,6 +56,8 @@ void pst_capacity_fleet_action(struct pst_capacity *capacity, const struct pst_g
 /* Who a replica is, before its first state: the START that made it (0: none) and its revision. */
 void pst_capacity_replica(struct pst_capacity *capacity, uint16_t replica, uint16_t pool,
                           uint32_t op, uint32_t revision);
+/* Others have begun to end it: whoever keeps the number of its pool counts it as gone. */
+void pst_capacity_going(struct pst_capacity *capacity, uint16_t replica);
 /* The next GONE of this replica is nobody's wish. */
 void pst_capacity_crashed(struct pst_capacity *capacity, uint16_t replica);
 

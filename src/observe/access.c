@@ -1,7 +1,7 @@
 /* access.c - see access.h. */
 #include "observe/access.h"
 
-#include "core/gate.h"
+#include "core/scaler.h"
 #include "observe/line.h"
 
 /* Cuts: enough to recognise, too little to flood. */
@@ -18,6 +18,7 @@ struct pst_metric_sizes pst_access_sizes(void)
         .replicas = PST_REPLICAS_MAX,
         .states = PST_REPLICA_STATE_COUNT,
         .refusals = PST_ACCESS_REFUSALS_MAX,
+        .terms = PST_TERM_COUNT,
     };
 }
 

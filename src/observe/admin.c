@@ -48,10 +48,18 @@ static const struct route *find_route(struct pst_slice path, struct pst_slice *r
     return NULL;
 }
 
+static bool wants_json(const struct pst_head *head)
+{
+    static const struct pst_slice type = {PST_TYPE_JSON, sizeof PST_TYPE_JSON - 1};
+    const struct pst_header *accept = pst_head_find(head, PST_SLICE("accept"));
+
+    return accept != NULL && memmem(accept->value.at, accept->value.len, type.at, type.len) != NULL;
+}
+
 static void on_head(struct pst_exchange *x, const struct pst_head *head)
 {
     struct pst_admin *admin = pst_exchange_server_user(x);
-    struct pst_admin_ask ask = {.admin = admin, .x = x};
+    struct pst_admin_ask ask = {.admin = admin, .x = x, .wants_json = wants_json(head)};
     const struct route *route;
     struct pst_slice path;
 
@@ -122,6 +130,7 @@ void pst_admin_free(struct pst_admin *admin)
     if (admin == NULL)
         return;
     pst_admin_waiters_end(admin);
+    pst_admin_readers_end(admin, "the gateway ends");
     pst_admin_subscribers_end(admin);
     if (admin->server != NULL)
         pst_server_free(admin->server);
@@ -131,15 +140,4 @@ void pst_admin_free(struct pst_admin *admin)
 uint16_t pst_admin_port(const struct pst_admin *admin)
 {
     return pst_server_port(admin->server);
-}
-
-void pst_admin_reload(const struct pst_admin_ask *ask)
-{
-    const struct pst_view *view = ask->admin->view;
-    char message[PST_OBSERVE_MESSAGE_MAX] = "";
-
-    if (view->program->reload(view->user, message) == PST_OK)
-        pst_reply(ask->x, 200, PST_TYPE_JSON, PST_SLICE("{\"reloaded\":true}\n"));
-    else
-        pst_reply_error(ask->x, 409, NULL, message);
 }

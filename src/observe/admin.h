@@ -3,7 +3,8 @@
  *
  *   GET  /metrics /healthz /readyz         as on the metrics listener
  *   GET  /state                            everything, as JSON
- *   GET  /explain?pool=                    why requests wait, in words and figures
+ *   GET  /explain?pool=&decisions=&format= why requests wait and how many replicas there should be, in words
+ *                                          and figures; with the last decisions; as JSON
  *   GET  /events                           changes as they happen (server-sent events)
  *   POST /drain?deadline=&grace=           answers when it is over: 200, or 409 with the count
  *   POST /replicas/{id}/drain?deadline=    the same for one replica; id: index or URL, percent-encoded
@@ -29,6 +30,8 @@ uint16_t pst_admin_port(const struct pst_admin *admin);
 
 /* Fleet actions of the drive. */
 void pst_admin_fleet_action(struct pst_admin *admin, const struct pst_gate_action *action);
+/* The scaler said something new; `line` is one JSON object. */
+void pst_admin_decided(struct pst_admin *admin, struct pst_slice line);
 /* A request ended. */
 void pst_admin_finished(struct pst_admin *admin, const struct pst_access *record);
 /* The drain of the whole gateway went into another phase. */

@@ -133,6 +133,12 @@ void pst_admin_fleet_action(struct pst_admin *admin, const struct pst_gate_actio
                                   action->u.drained.complete ? 0 : action->u.drained.left);
 }
 
+void pst_admin_decided(struct pst_admin *admin, struct pst_slice line)
+{
+    if (admin != NULL)
+        pst_admin_publish(admin, "decision", line);
+}
+
 void pst_admin_reloaded(struct pst_admin *admin, const char *message)
 {
     char buffer[2048];
@@ -145,6 +151,7 @@ void pst_admin_reloaded(struct pst_admin *admin, const char *message)
     if (message != NULL)
         pst_line_text(&line, "message", pst_slice_of(message), 300);
     pst_admin_publish(admin, "reload", pst_line_end(&line));
+    pst_admin_readers_end(admin, message);
 }
 
 static void publish_refused(struct pst_admin *admin, const struct pst_admin_refused *refused)

@@ -1,6 +1,12 @@
-/* admin_explain.c - GET /explain: why requests of a pool wait, in words and figures; see admin.h. */
+/*
+ * admin_explain.c - GET /explain: why requests of a pool wait, and how many replicas there should be, in
+ * words and figures; see admin.h.
+ */
+#include <stdlib.h>
+
 #include "core/num.h"
 #include "observe/admin_room.h"
+#include "observe/decision.h"
 #include "observe/query.h"
 #include "observe/reply.h"
 
@@ -145,30 +151,116 @@ static void write_pool(struct pst_text *text, const struct pst_view *view, uint1
                        at.gate.waiting_no_replica);
     for (uint8_t class_ = 0; class_ < view->registry->classes_count; class_++)
         write_class(text, &at, class_);
-    pst_text_slice(text, PST_SLICE("\n"));
+}
+
+/* What was asked for. */
+struct wanted {
+    const struct pst_view *view;
+    const char *pool; /* NULL: all */
+    uint32_t decisions;
+    bool json;
+};
+
+static bool is_wanted(const struct wanted *wanted, uint16_t pool)
+{
+    return wanted->pool == NULL || strcmp(wanted->view->registry->pools[pool], wanted->pool) == 0;
+}
+
+static void write_decisions(struct pst_text *text, const struct wanted *wanted, uint16_t pool)
+{
+    struct pst_capacity_decision decision;
+    pst_ns now = pst_loop_now(wanted->view->loop);
+
+    for (uint32_t i = 0;
+         i < wanted->decisions && pst_capacity_decision(wanted->view->capacity, pool, i, &decision);
+         i++) {
+        if (i == 0)
+            pst_text_put(text, "  the last decisions\n");
+        pst_decision_brief(text, &decision, now);
+    }
+}
+
+static void write_json(struct pst_text *text, const struct wanted *wanted, uint16_t pool)
+{
+    char buffer[PST_DECISION_LINE_MAX];
+    struct pst_capacity_decision decision;
+    bool decided = pst_decision_last(wanted->view, pool, &decision);
+
+    pst_text_put(text, "{\"pool\":");
+    pst_text_quote(text, wanted->view->registry->pools[pool]);
+    pst_text_put(text, ",\"now\":");
+    if (decided)
+        pst_text_slice(text, pst_decision_line(&decision, wanted->view->registry, buffer));
+    else
+        pst_text_put(text, "null");
+    pst_text_put(text, ",\"decisions\":[");
+    for (uint32_t i = 0;
+         i < wanted->decisions && pst_capacity_decision(wanted->view->capacity, pool, i, &decision);
+         i++) {
+        if (i > 0)
+            pst_text_put(text, ",");
+        pst_text_slice(text, pst_decision_line(&decision, wanted->view->registry, buffer));
+    }
+    pst_text_put(text, "]}");
+}
+
+/* The pools that were asked for; how many. */
+static uint32_t write_all(struct pst_text *text, const struct wanted *wanted)
+{
+    uint32_t count = 0;
+
+    for (uint16_t pool = 0; pool < wanted->view->registry->pools_count; pool++) {
+        if (!is_wanted(wanted, pool))
+            continue;
+        if (wanted->json) {
+            pst_text_put(text, count == 0 ? "{\"pools\":[" : ",");
+            write_json(text, wanted, pool);
+        } else {
+            write_pool(text, wanted->view, pool);
+            pst_decision_explain(text, wanted->view, pool);
+            write_decisions(text, wanted, pool);
+            pst_text_put(text, "\n");
+        }
+        count++;
+    }
+    if (wanted->json)
+        pst_text_put(text, "]}\n");
+    return count;
+}
+
+/* False: no number, or more than are kept. */
+static bool read_count(const char *text, uint32_t *ret_count)
+{
+    char *end;
+    unsigned long count = strtoul(text, &end, 10);
+
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || count > PST_CAPACITY_KEPT)
+        return false;
+    *ret_count = (uint32_t)count;
+    return true;
 }
 
 void pst_admin_explain(const struct pst_admin_ask *ask)
 {
-    const struct pst_view *view = ask->admin->view;
-    char name[PST_ADMIN_NAME_MAX];
+    struct wanted wanted = {.view = ask->admin->view};
+    char name[PST_ADMIN_NAME_MAX], word[16];
     struct pst_text text = {NULL, 0, 0, false};
-    int given;
-    uint32_t pools = 0;
+    int given = pst_query_find(ask->query, "pool", name, sizeof name);
 
-    name[0] = '\0'; /* what a wrong parameter leaves */
-    given = pst_query_find(ask->query, "pool", name, sizeof name);
-
-    for (uint16_t pool = 0; pool < view->registry->pools_count; pool++) {
-        if (given != PST_E_AGAIN && strcmp(view->registry->pools[pool], name) != 0)
-            continue;
-        write_pool(&text, view, pool);
-        pools++;
+    if (given == PST_OK)
+        wanted.pool = name;
+    if (pst_query_find(ask->query, "decisions", word, sizeof word) != PST_E_AGAIN &&
+        !read_count(word, &wanted.decisions)) {
+        pst_reply_error(ask->x, 400, NULL, "decisions: 0 to 256");
+        return;
     }
-    if (given == PST_E_SYNTAX || pools == 0) {
+    wanted.json = ask->wants_json;
+    if (pst_query_find(ask->query, "format", word, sizeof word) == PST_OK)
+        wanted.json = strcmp(word, "json") == 0;
+    if (given == PST_E_SYNTAX || write_all(&text, &wanted) == 0) {
         pst_text_done(&text);
         pst_reply_error(ask->x, 404, NULL, "no such pool");
         return;
     }
-    pst_reply_text(ask->x, 200, PST_TYPE_TEXT, &text);
+    pst_reply_text(ask->x, 200, wanted.json ? PST_TYPE_JSON : PST_TYPE_TEXT, &text);
 }

@@ -25,6 +25,13 @@ struct pst_admin_waiter {
     uint16_t replica;       /* PST_REPLICA_ALL */
 };
 
+/* Waits for a configuration that another process reads. */
+struct pst_admin_reader {
+    struct pst_admin_held held; /* first */
+    struct pst_admin *admin;
+    struct pst_admin_reader *next;
+};
+
 struct pst_admin_subscriber {
     struct pst_admin_held held; /* first */
     struct pst_admin *admin;
@@ -44,6 +51,7 @@ struct pst_admin {
     const struct pst_view *view;
     struct pst_server *server;
     struct pst_admin_waiter *waiters;
+    struct pst_admin_reader *readers;
     struct pst_admin_subscriber *subscribers;
     struct pst_timer refused_timer, beat_timer;
     struct pst_admin_refused refused[PST_ADMIN_REFUSED_MAX];
@@ -56,6 +64,7 @@ struct pst_admin_ask {
     struct pst_exchange *x;
     struct pst_slice query;
     struct pst_slice name;
+    bool wants_json; /* its Accept says so */
 };
 
 /* Each answers, now or later. */
@@ -74,6 +83,8 @@ bool pst_admin_let_in(const struct pst_admin *admin, struct pst_exchange *x,
 /* Waiters and subscribers end with the listener. */
 void pst_admin_waiters_end(struct pst_admin *admin);
 void pst_admin_subscribers_end(struct pst_admin *admin);
+/* A reload is over; message NULL: it worked. */
+void pst_admin_readers_end(struct pst_admin *admin, const char *message);
 /* DRAINED of a replica; left: 0, or how many its deadline cut off. */
 void pst_admin_replica_drained(struct pst_admin *admin, uint16_t replica, uint32_t left);
 /* One event to all subscribers; `data` is one line of JSON. */

@@ -2,6 +2,7 @@
 #include <cjson/cJSON.h>
 
 #include "observe/admin_room.h"
+#include "observe/decision.h"
 #include "observe/reply.h"
 
 /* Seconds, null where there is no number. */
@@ -50,6 +51,19 @@ static void add_pool(const struct pst_view *view, cJSON *list, uint16_t pool)
     part = cJSON_AddArrayToObject(object, "classes");
     for (uint8_t class_ = 0; class_ < view->registry->classes_count; class_++)
         add_class(view, part, pool, class_);
+}
+
+/* What there should be, and why; nothing before the first decision. */
+static void add_capacity(const struct pst_view *view, cJSON *list, uint16_t pool)
+{
+    char buffer[PST_DECISION_LINE_MAX];
+    struct pst_capacity_decision last;
+    struct pst_slice line;
+
+    if (!pst_decision_last(view, pool, &last))
+        return;
+    line = pst_decision_line(&last, view->registry, buffer);
+    (void)cJSON_AddItemToArray(list, cJSON_ParseWithLength(line.at, line.len));
 }
 
 static void add_replica(const struct pst_view *view, cJSON *list, uint16_t replica)
@@ -114,6 +128,9 @@ void pst_admin_state(const struct pst_admin_ask *ask)
     list = cJSON_AddArrayToObject(root, "pools");
     for (uint16_t pool = 0; pool < view->registry->pools_count; pool++)
         add_pool(view, list, pool);
+    list = cJSON_AddArrayToObject(root, "capacity");
+    for (uint16_t pool = 0; pool < view->registry->pools_count; pool++)
+        add_capacity(view, list, pool);
     list = cJSON_AddArrayToObject(root, "replicas");
     for (uint16_t replica = 0; replica < PST_REPLICAS_MAX; replica++)
         if (view->registry->replicas[replica].present)

@@ -11,7 +11,8 @@ static const struct {
     {PST_LABEL_LENGTH, "length"},  {PST_LABEL_OUTCOME, "outcome"},
     {PST_LABEL_REASON, "reason"},  {PST_LABEL_REPLICA, "pool, replica"},
     {PST_LABEL_STATE, "state"},    {PST_LABEL_DIRECTION, "direction"},
-    {PST_LABEL_REFUSAL, "reason"},
+    {PST_LABEL_REFUSAL, "reason"}, {PST_LABEL_KIND, "kind"},
+    {PST_LABEL_TERM, "reason"},
 };
 
 static const char *const types[] = {
@@ -57,6 +58,16 @@ static const char *length_name(int i)
     return pst_length_name(i);
 }
 
+static const char *kind_name(int i)
+{
+    return pst_render_kind_name((uint8_t)i);
+}
+
+static const char *term_name(int i)
+{
+    return pst_term_name((enum pst_term)i);
+}
+
 static const char *state_name(int i)
 {
     return pst_replica_state_name(i);
@@ -77,11 +88,15 @@ void pst_observe_document(FILE *out)
     print_names(out, "reason", PST_REASON_COUNT, reason_name);
     print_names(out, "length", PST_LENGTH_COUNT, length_name);
     print_names(out, "state", PST_REPLICA_STATE_COUNT, state_name);
+    print_names(out, "kind", PST_KIND_COUNT, kind_name);
     fputs("* `direction`: `in`, `out`\n"
           "* `pool`, `class`, `replica`: as the configuration names them; a request that ended "
           "before\n"
           "  its pool or class was known has no such label\n"
-          "* `reason` of `rejected_requests_total`: the `code` of the error that the client got\n\n"
+          "* `reason` of `rejected_requests_total`: the `code` of the error that the client got\n",
+          out);
+    print_names(out, "reason` of `scaler_decisions_total", PST_TERM_COUNT, term_name);
+    fputs("\n"
           "A time that is not known (a backlog that nothing serves) is `NaN`.\n\n"
           "## Histogram bounds\n\nSeconds:",
           out);

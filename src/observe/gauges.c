@@ -1,4 +1,5 @@
-/* gauges.c - what the gate knows now, into the cells; see render.h. */
+/* gauges.c - what the gate and the scaler know now, into the cells; see render.h. */
+#include "core/num.h"
 #include "observe/render.h"
 
 static void read_class(const struct pst_view *view, uint16_t pool, uint8_t class_)
@@ -32,6 +33,52 @@ static void read_replica(const struct pst_view *view, uint16_t replica)
     pst_metric_set(view->metrics, PST_METRIC_REPLICA_INFLIGHT, labels, now.inflight);
 }
 
+/* Nothing decided yet is nothing said: the gauges stay as they were. */
+static void read_scaler(const struct pst_view *view, uint16_t pool)
+{
+    struct pst_scaler_action last;
+
+    if (!pst_scaler_decision(pst_capacity_scaler(view->capacity), pool, &last))
+        return;
+    for (uint8_t kind = 0; kind < PST_KIND_COUNT; kind++) {
+        const uint16_t values[PST_KIND_COUNT] = {
+            [PST_KIND_DESIRED] = last.u.decision.desired,
+            [PST_KIND_READY] = last.u.decision.ready,
+            [PST_KIND_STARTING] = last.u.decision.starting,
+            [PST_KIND_WARM] = last.u.decision.warm,
+            [PST_KIND_DRAINING] = last.u.decision.draining,
+        };
+
+        pst_metric_set(view->metrics, PST_METRIC_SCALER_REPLICAS,
+                       (struct pst_labels){.pool = pool, .kind = kind}, values[kind]);
+    }
+}
+
+void pst_gauges_second(const struct pst_view *view, pst_ns span)
+{
+    for (uint16_t pool = 0; pool < view->registry->pools_count; pool++) {
+        uint64_t per_hour = view->config->scaler.pools[pool].cost_micro;
+        struct pst_labels labels = {.pool = pool};
+        struct pst_gate_pool_view now;
+        pst_ns sum = 0;
+
+        pst_gate_pool_view(pst_drive_gate(view->drive), pool, &now);
+        for (uint8_t state = PST_REPLICA_GONE + 1; state < PST_REPLICA_STATE_COUNT; state++) {
+            labels.state = state;
+            pst_metric_add(view->metrics, PST_METRIC_REPLICA_SECONDS, labels,
+                           span * now.replicas[state]);
+            sum += span * now.replicas[state];
+        }
+        pst_metric_add(view->metrics, PST_METRIC_COST, labels,
+                       pst_muldiv(sum, pst_mul_sat(per_hour, 1000), 3600 * PST_S));
+    }
+}
+
+static uint64_t dropped(const struct pst_log *log)
+{
+    return log == NULL ? 0 : pst_log_dropped(log);
+}
+
 void pst_gauges_read(const struct pst_view *view)
 {
     static const struct pst_labels none;
@@ -41,6 +88,8 @@ void pst_gauges_read(const struct pst_view *view)
     for (uint16_t pool = 0; pool < registry->pools_count; pool++)
         for (uint8_t class_ = 0; class_ < registry->classes_count; class_++)
             read_class(view, pool, class_);
+    for (uint16_t pool = 0; pool < registry->pools_count; pool++)
+        read_scaler(view, pool);
     for (uint16_t replica = 0; replica < PST_REPLICAS_MAX; replica++)
         if (pst_registry_replica_is_named(registry, replica, pst_loop_now(view->loop)))
             read_replica(view, replica);
@@ -51,5 +100,5 @@ void pst_gauges_read(const struct pst_view *view)
     pst_metric_set(view->metrics, PST_METRIC_CONNECTIONS, none,
                    view->program->connections(view->user));
     pst_metric_set(view->metrics, PST_METRIC_LOG_DROPPED, none,
-                   view->access_log == NULL ? 0 : pst_log_dropped(view->access_log));
+                   dropped(view->access_log) + dropped(view->decision_log));
 }

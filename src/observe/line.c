@@ -74,6 +74,11 @@ void pst_line_bool(struct pst_line *line, const char *name, bool value)
     append_field(line, name, value ? "true" : "false", value ? 4 : 5);
 }
 
+void pst_line_json(struct pst_line *line, const char *name, struct pst_slice json)
+{
+    append_field(line, name, json.at, json.len);
+}
+
 void pst_line_ms(struct pst_line *line, const char *name, pst_ns value)
 {
     char text[32];

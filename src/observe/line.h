@@ -22,6 +22,8 @@ void pst_line_begin(struct pst_line *line, char *buffer, size_t size); /* size >
 void pst_line_text(struct pst_line *line, const char *name, struct pst_slice value, size_t max);
 void pst_line_number(struct pst_line *line, const char *name, uint64_t value);
 void pst_line_bool(struct pst_line *line, const char *name, bool value);
+/* An object or array that is JSON already. */
+void pst_line_json(struct pst_line *line, const char *name, struct pst_slice json);
 /* Milliseconds with three decimals. */
 void pst_line_ms(struct pst_line *line, const char *name, pst_ns value);
 /* "2026-11-29T17:35:03.123Z" */

@@ -16,6 +16,7 @@ struct pst_observe;
 struct pst_observe_config {
     struct pst_loop *loop;
     struct pst_drive *drive;
+    const struct pst_capacity *capacity;
     const struct pst_registry *registry;
     struct pst_metrics *metrics;     /* of pst_access_sizes() */
     const struct pst_config *config; /* lives until pst_observe_reload replaced it */
@@ -34,10 +35,14 @@ uint16_t pst_observe_admin_port(const struct pst_observe *observe);
 
 void pst_observe_finished(struct pst_observe *observe, const struct pst_access *record);
 void pst_observe_fleet_action(struct pst_observe *observe, const struct pst_gate_action *action);
+/* The scaler said something new of a pool. */
+void pst_observe_decided(struct pst_observe *observe, const struct pst_capacity_decision *decision);
+/* Once a second: how long replicas were there, and what they cost. */
+void pst_observe_second(struct pst_observe *observe);
 void pst_observe_drain_changed(struct pst_observe *observe);
 /* message NULL: `config` is in force from now on; else what was wrong with it, and config is NULL. */
 void pst_observe_reloaded(struct pst_observe *observe, const struct pst_config *config,
                           const char *message);
-void pst_observe_reopen(struct pst_observe *observe); /* the access log, after rotation */
+void pst_observe_reopen(struct pst_observe *observe); /* the logs, after rotation */
 
 #endif

@@ -55,6 +55,9 @@ static bool exists(const struct pst_view *view, uint32_t has, struct pst_labels 
         return false;
     if ((has & PST_LABEL_REFUSAL) != 0 && view->refusals->names[labels.refusal] == NULL)
         return false;
+    if ((has & PST_LABEL_STATE) != 0 && (has & PST_LABEL_REPLICA) == 0 &&
+        labels.state == PST_REPLICA_GONE)
+        return false; /* nobody counts those that are not there */
     return (has & PST_LABEL_REPLICA) == 0 ||
            pst_registry_replica_is_named(registry, labels.replica, pst_loop_now(view->loop));
 }
@@ -62,7 +65,7 @@ static bool exists(const struct pst_view *view, uint32_t has, struct pst_labels 
 /* True: listed only once it counted something. */
 static bool is_sparse(uint32_t has, struct pst_labels labels)
 {
-    return (has & PST_LABEL_OUTCOME) != 0 ||
+    return (has & (PST_LABEL_OUTCOME | PST_LABEL_TERM)) != 0 ||
            ((has & PST_LABEL_POOL) != 0 && labels.pool == PST_POOLS_MAX) ||
            ((has & PST_LABEL_CLASS) != 0 && labels.class_ == PST_CLASSES_MAX);
 }
@@ -70,6 +73,18 @@ static bool is_sparse(uint32_t has, struct pst_labels labels)
 static const char *known(char *const *names, uint32_t count, uint32_t index)
 {
     return index < count ? names[index] : NULL;
+}
+
+const char *pst_render_kind_name(uint8_t kind)
+{
+    static const char *const names[PST_KIND_COUNT] = {
+        [PST_KIND_DESIRED] = "desired",   [PST_KIND_READY] = "ready",
+        [PST_KIND_STARTING] = "starting", [PST_KIND_WARM] = "warm",
+        [PST_KIND_DRAINING] = "draining",
+    };
+
+    PST_ASSERT(kind < PST_KIND_COUNT);
+    return names[kind];
 }
 
 /* The label with this bit, or false: the row has none, or its value is not known. */
@@ -116,6 +131,14 @@ static bool label_of(const struct family *family, struct pst_labels labels, uint
         name = "reason";
         value = family->view->refusals->names[labels.refusal];
         break;
+    case PST_LABEL_KIND:
+        name = "kind";
+        value = pst_render_kind_name(labels.kind);
+        break;
+    case PST_LABEL_TERM:
+        name = "reason";
+        value = pst_term_name(labels.term);
+        break;
     }
     *ret_label = (struct pst_prometheus_label){name, value};
     return value != NULL;
@@ -137,13 +160,19 @@ static size_t labels_of(const struct family *family, struct pst_labels labels,
     return count;
 }
 
-static bool is_in_seconds(enum pst_metric metric)
+/* The unit is at the end of the name; seconds and money are kept in billionths. */
+static bool is_in_billionths(enum pst_metric metric)
 {
-    static const char unit[] = "_seconds";
+    static const char *const ends[] = {"_seconds", "_seconds_total", "cost_total"};
     const char *name = pst_metric_rows[metric].name;
-    size_t len = strlen(name), unit_len = sizeof unit - 1;
 
-    return len > unit_len && strcmp(name + len - unit_len, unit) == 0;
+    for (size_t i = 0; i < PST_COUNT_OF(ends); i++) {
+        size_t len = strlen(name), end = strlen(ends[i]);
+
+        if (len >= end && strcmp(name + len - end, ends[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 static void write_histogram(const struct family *family, struct pst_prometheus_labels labels,
@@ -165,7 +194,7 @@ static void write_histogram(const struct family *family, struct pst_prometheus_l
 static void write_value(const struct family *family, struct pst_prometheus_labels labels,
                         uint64_t value)
 {
-    if (!is_in_seconds(family->metric))
+    if (!is_in_billionths(family->metric))
         pst_prometheus_integer(family->page, family->name, labels, value);
     else if (value <= INT64_MAX)
         pst_prometheus_fixed(family->page, family->name, labels, (int64_t)value, 9);

@@ -19,7 +19,11 @@ void pst_render_metrics(const struct pst_view *view, struct pst_prometheus_page 
 /* The aliases, as a list for docs/metrics.md. */
 void pst_render_document(FILE *out);
 
-/* Sets the gauges from the gate, the registry and the program. */
+/* Sets the gauges from the gate, the scaler, the registry and the program. */
 void pst_gauges_read(const struct pst_view *view);
+/* Adds a span of time to the replicas that are there, and to what they cost. */
+void pst_gauges_second(const struct pst_view *view, pst_ns span);
+
+const char *pst_render_kind_name(uint8_t kind); /* of enum pst_metric_kind: "desired" … */
 
 #endif

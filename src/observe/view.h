@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/metric.h"
 #include "config/config.h"
+#include "drive/capacity.h"
 #include "drive/drive.h"
 #include "drive/registry.h"
 #include "net/loop.h"
@@ -37,17 +38,19 @@ struct pst_view_program {
     void (*drain_status)(void *user, struct pst_drain_status *ret_status);
     /* Begins; nothing happens when it began before. */
     void (*drain)(void *user, pst_ns grace, pst_ns deadline);
-    /* PST_OK, or an error with what is wrong in `message`. */
+    /* PST_OK, or an error with what is wrong in `message`; PST_E_AGAIN: pst_observe_reloaded() follows. */
     int (*reload)(void *user, char message[PST_OBSERVE_MESSAGE_MAX]);
 };
 
 struct pst_view {
     struct pst_loop *loop;
     struct pst_drive *drive;
+    const struct pst_capacity *capacity;
     const struct pst_registry *registry;
     struct pst_metrics *metrics;
     const struct pst_config *config;  /* replaced by a reload */
     const struct pst_log *access_log; /* NULL: none */
+    const struct pst_log *decision_log;
     const struct pst_refusals *refusals;
     const char *version;
     const struct pst_view_program *program;

@@ -163,7 +163,7 @@ static void begin(const char *lines)
         .write_stall = 10 * PST_S,
     };
     const struct pst_drive_handlers handlers = {NULL, on_request, on_fleet, on_settled};
-    const struct pst_metric_sizes sizes = {1, 1, 1, 1, 1, 1, 1, 1};
+    const struct pst_metric_sizes sizes = {1, 1, 1, 1, 1, 1, 1, 1, 1};
 
     world = (struct world){.timer = {.fire = on_time}};
     world.config = config_with(lines);

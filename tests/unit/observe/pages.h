@@ -33,6 +33,7 @@ struct pages {
     struct pst_registry registry;
     struct pst_loop *loop;
     struct pst_drive *drive;
+    struct pst_capacity *capacity;
     struct pst_metrics *metrics;
     struct pst_observe *observe;
     struct pst_drain_status drain;
@@ -71,8 +72,23 @@ static inline void pages_fleet(void *user, const struct pst_gate_action *action)
         event.u.probe.probe = action->u.check.probe;
         pst_drive_event(w->drive, &event);
     }
+    pst_capacity_fleet_action(w->capacity, action, pst_loop_now(w->loop));
     if (w->observe != NULL)
         pst_observe_fleet_action(w->observe, action);
+}
+
+static inline void pages_act(void *user, const struct pst_scaler_action *action)
+{
+    (void)user;
+    (void)action; /* nobody starts anything here */
+}
+
+static inline void pages_decided(void *user, const struct pst_capacity_decision *decision)
+{
+    struct pages *w = user;
+
+    if (w->observe != NULL)
+        pst_observe_decided(w->observe, decision);
 }
 
 static inline void pages_settled(void *user, pst_ns deadline)
@@ -145,6 +161,29 @@ static inline struct pst_gate_config pages_gate(void)
     };
 }
 
+static inline struct pst_scaler_config pages_scaler(void)
+{
+    return (struct pst_scaler_config){
+        .classes_count = 2,
+        .pools_count = 1,
+        .replicas_max = 4,
+        .classes = {{.target = 100 * PST_MS, .max_wait = 5 * PST_S, .sheds = 1},
+                    {.target = PST_S, .max_wait = 15 * PST_S}},
+        .pools = {{.min = 3,
+                   .max = 3,
+                   .slots = 2,
+                   .out_above = 2 * PST_S,
+                   .in_below = 500 * PST_MS,
+                   .in_after = 60 * PST_S,
+                   .start_time = 100 * PST_S,
+                   .drain_deadline = 60 * PST_S,
+                   .stale_after = 15 * PST_S,
+                   .utilisation_ppm = 900000,
+                   .inflight_guard_ppm = 800000,
+                   .cost_micro = 3600000}},
+    };
+}
+
 static inline void pages_begin(struct pages *w, char *admin_token, char *drain_token)
 {
     static const struct pst_view_program program = {pages_connections, pages_drain_status,
@@ -152,10 +191,12 @@ static inline void pages_begin(struct pages *w, char *admin_token, char *drain_t
     static char listen[] = "127.0.0.1:0";
     const struct pst_metric_sizes sizes = pst_access_sizes();
     const struct pst_drive_handlers handlers = {w, pages_request, pages_fleet, pages_settled};
+    const struct pst_capacity_handlers capacity = {w, pages_act, pages_decided, pages_settled};
     uint16_t pool, replica;
 
     memset(w, 0, sizeof *w);
     w->config.gate = pages_gate();
+    w->config.scaler = pages_scaler();
     w->config.metrics = w->config.admin = listen;
     w->config.admin_token = admin_token;
     w->config.drain_token = drain_token;
@@ -168,11 +209,14 @@ static inline void pages_begin(struct pages *w, char *admin_token, char *drain_t
     assert_int_equal(pst_loop_new(&w->loop), PST_OK);
     assert_int_equal(pst_metrics_new(&sizes, &w->metrics), PST_OK);
     assert_int_equal(pst_drive_new(&w->config.gate, &w->drive), PST_OK);
+    assert_int_equal(pst_capacity_new(&w->config.scaler, w->drive, &w->capacity), PST_OK);
+    pst_capacity_handlers(w->capacity, &capacity);
     pst_drive_handlers(w->drive, &handlers);
     assert_int_equal(pst_observe_new(
                          &(struct pst_observe_config){
                              .loop = w->loop,
                              .drive = w->drive,
+                             .capacity = w->capacity,
                              .registry = &w->registry,
                              .metrics = w->metrics,
                              .config = &w->config,
@@ -197,6 +241,7 @@ static inline void pages_begin(struct pages *w, char *admin_token, char *drain_t
 static inline void pages_end(struct pages *w)
 {
     pst_observe_free(w->observe);
+    pst_capacity_free(w->capacity);
     pst_drive_free(w->drive);
     pst_metrics_free(w->metrics);
     pst_loop_free(w->loop);

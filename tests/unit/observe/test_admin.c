@@ -276,6 +276,76 @@ static void a_reload_says_what_was_wrong(void **state)
     pages_end(&world);
 }
 
+static void those_who_ask_for_a_reload_wait_for_another_process(void **state)
+{
+    static const struct {
+        const char *message, *answer;
+    } rows[] = {
+        {NULL, "{\"reloaded\":true}\n"},
+        {"line 3 is wrong", "{\"error\":{\"message\":\"line 3 is wrong\"}}\n"},
+    };
+    int first, second;
+    uint16_t port;
+
+    (void)state;
+    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
+        pages_begin(&world, NULL, NULL);
+        world.reload_rc = PST_E_AGAIN;
+        port = pst_observe_admin_port(world.observe);
+        first = pages_send(port, "POST /reload", "");
+        second = pages_send(port, "POST /reload", "");
+        while (world.reloads < 2)
+            assert_int_equal(pst_loop_turn(world.loop, 10 * PST_MS), PST_OK);
+        pst_observe_reloaded(world.observe, &world.config, rows[i].message);
+        pages_wait(&world, first, rows[i].answer);
+        pages_wait(&world, second, rows[i].answer);
+        (void)close(first);
+        (void)close(second);
+        pages_end(&world);
+    }
+}
+
+static void decisions_are_explained_in_words_and_as_json(void **state)
+{
+    cJSON *root, *pool, *decision;
+    uint16_t port;
+    int fd;
+
+    (void)state;
+    pages_begin(&world, NULL, NULL);
+    port = pst_observe_admin_port(world.observe);
+    assert_int_equal(pages_ask(&world, port, "GET /explain?pool=chat", ""), 200);
+    assert_non_null(strstr(world.answer, "nothing was decided yet"));
+    fd = pages_send(port, "GET /events", "");
+    pages_wait(&world, fd, ": events of penstock");
+    pst_capacity_tick(world.capacity, pst_loop_now(world.loop), 1700000000);
+    pages_wait(&world, fd,
+               "event: decision\ndata: {\"time\":\"2023-11-14T22:13:20.000Z\",\"pool\":\"chat\","
+               "\"desired\":3,");
+    assert_int_equal(pages_ask(&world, port, "GET /explain?decisions=5", ""), 200);
+    assert_non_null(strstr(world.answer, "3 wanted, 3 before; 2 ready, 0 starting"));
+    assert_non_null(strstr(world.answer, "min         3  as `min` says  <- the most"));
+    assert_non_null(strstr(world.answer, "acts: nobody; this is advice"));
+    assert_non_null(strstr(world.answer, "s ago: 3, was 3, by min;"));
+    assert_int_equal(
+        pages_ask(&world, port, "GET /explain?decisions=5", "Accept: application/json\r\n"), 200);
+    root = cJSON_Parse(pages_body(&world));
+    pool = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "pools"), 0);
+    decision = cJSON_GetArrayItem(cJSON_GetObjectItem(pool, "decisions"), 0);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(decision, "winner")), "min");
+    assert_true(
+        cJSON_GetNumberValue(cJSON_GetObjectItem(cJSON_GetObjectItem(pool, "now"), "ready")) == 2);
+    cJSON_Delete(root);
+    assert_int_equal(pages_ask(&world, port, "GET /explain?format=json", ""), 200);
+    assert_non_null(strstr(pages_body(&world), "\"decisions\":[]"));
+    assert_int_equal(pages_ask(&world, port, "GET /explain?decisions=257", ""), 400);
+    assert_int_equal(pages_ask(&world, port, "GET /explain?decisions=-1", ""), 400);
+    assert_int_equal(pages_ask(&world, port, "GET /state", ""), 200);
+    assert_non_null(strstr(pages_body(&world), "\"capacity\":[{"));
+    (void)close(fd);
+    pages_end(&world);
+}
+
 static void those_who_wait_are_told_when_the_listener_ends(void **state)
 {
     int waiting, listening;
@@ -305,6 +375,8 @@ int main(void)
         cmocka_unit_test(an_undrain_answers_those_who_waited),
         cmocka_unit_test(state_is_json_with_all_that_is_known),
         cmocka_unit_test(explain_names_the_bound_that_is_next),
+        cmocka_unit_test(decisions_are_explained_in_words_and_as_json),
+        cmocka_unit_test(those_who_ask_for_a_reload_wait_for_another_process),
         cmocka_unit_test(events_come_as_they_happen),
         cmocka_unit_test(a_reload_says_what_was_wrong),
         cmocka_unit_test(those_who_wait_are_told_when_the_listener_ends),

@@ -64,10 +64,15 @@ static void the_metrics_page_says_what_happened(void **state)
         "1\n",
         "\npenstock_replica_state{pool=\"chat\",replica=\"http://b:2\",state=\"loading\"} 0\n",
         "\npenstock_connections 42\n",
+        "\npenstock_scaler_replicas{pool=\"chat\",kind=\"desired\"} 3\n",
+        "\npenstock_scaler_replicas{pool=\"chat\",kind=\"ready\"} 2\n",
+        "\npenstock_scaler_decisions_total{pool=\"chat\",reason=\"min\"} 1\n",
+        "\npenstock_replica_seconds_total{pool=\"chat\",state=\"draining\"} 0\n",
     };
 
     (void)state;
     pages_begin(&world, NULL, NULL);
+    pst_capacity_tick(world.capacity, pst_loop_now(world.loop), 0);
     count_some(&world);
     assert_int_equal(pages_ask(&world, pst_observe_metrics_port(world.observe), "GET /metrics", ""),
                      200);
@@ -75,6 +80,34 @@ static void the_metrics_page_says_what_happened(void **state)
         if (strstr(world.answer, lines[i]) == NULL)
             fail_msg("missing: %s", lines[i]);
     assert_null(strstr(world.answer, "\nqueue_backlog_seconds")); /* not asked for */
+    pages_end(&world);
+}
+
+/* 2 replicas at 3.6 an hour each: a thousandth a second for each. */
+static void replicas_cost_what_their_time_costs(void **state)
+{
+    pst_ns begun, ended;
+    double seconds = 0, cost = 0;
+    const char *line;
+
+    (void)state;
+    pages_begin(&world, NULL, NULL);
+    begun = pst_loop_now(world.loop);
+    pst_observe_second(world.observe);
+    while (pst_loop_now(world.loop) - begun < 20 * PST_MS)
+        assert_int_equal(pst_loop_turn(world.loop, 5 * PST_MS), PST_OK);
+    ended = pst_loop_now(world.loop);
+    pst_observe_second(world.observe);
+    assert_int_equal(pages_ask(&world, pst_observe_metrics_port(world.observe), "GET /metrics", ""),
+                     200);
+    line = strstr(world.answer, "\npenstock_replica_seconds_total{pool=\"chat\",state=\"ready\"} ");
+    assert_non_null(line);
+    seconds = strtod(strchr(line, ' '), NULL);
+    line = strstr(world.answer, "\npenstock_cost_total{pool=\"chat\"} ");
+    assert_non_null(line);
+    cost = strtod(strchr(line, ' '), NULL);
+    assert_float_equal(seconds, 2 * (double)(ended - begun) / PST_S, 1e-6);
+    assert_float_equal(cost, seconds / 1000, 1e-6);
     pages_end(&world);
 }
 
@@ -201,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_metrics_page_says_what_happened),
+        cmocka_unit_test(replicas_cost_what_their_time_costs),
         cmocka_unit_test(promtool_accepts_the_metrics_page),
         cmocka_unit_test(the_names_that_others_know_are_added_on_demand),
         cmocka_unit_test(readiness_is_lost_by_draining_alone),

@@ -1,0 +1,128 @@
+/*
+ * run_wire.c - what the keeper tells the gateway, and is told by it; see run.h and wire.h.
+ *
+ * On the wire a replica is its key; here it is an index. When the wire ends, nobody is left who could start
+ * an engine, watch a pod or read a configuration: the gateway serves what it has, drains and ends.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cmd/run.h"
+
+static void engine_says(struct pst_run *run, const struct pst_wire_message *message)
+{
+    struct pst_gate_event event = message->u.engine;
+
+    event.now = pst_loop_now(run->loop);
+    event.kind = PST_EVENT_ENGINE;
+    if (pst_run_found_index(run, message->key, &event.u.engine.replica))
+        pst_drive_event(run->drive, &event);
+}
+
+/* The keeper's pools have told of all that was there: from now on they are decided. */
+static void synced(struct pst_run *run)
+{
+    struct pst_scaler_event event = {.kind = PST_SCALER_SYNCED};
+
+    for (uint16_t p = 0; p < run->config->pools_count; p++) {
+        enum pst_actuate actuate = run->config->scaler.pools[p].actuate;
+
+        event.pool = p;
+        if (actuate == PST_ACTUATE_OWN || actuate == PST_ACTUATE_MARKED)
+            pst_run_found_event(run, 0, &event);
+    }
+    pst_run_capacity_first(run);
+}
+
+static void received(void *user, const struct pst_wire_message *message)
+{
+    struct pst_run *run = user;
+
+    switch ((enum pst_wire_kind)message->kind) {
+    case PST_WIRE_REPLICA:
+        pst_run_found(run, &message->u.replica);
+        return;
+    case PST_WIRE_EVENT:
+        pst_run_found_event(run, message->key, &message->u.event);
+        return;
+    case PST_WIRE_ENGINE:
+        engine_says(run, message);
+        return;
+    case PST_WIRE_CONFIG:
+        pst_run_reloaded(run, message);
+        return;
+    case PST_WIRE_SYNCED:
+        synced(run);
+        return;
+    case PST_WIRE_ACTION: /* the keeper's to hear */
+    case PST_WIRE_LISTED:
+    case PST_WIRE_RELOAD:
+    case PST_WIRE_COUNT:
+        return;
+    }
+}
+
+static void ended(void *user)
+{
+    struct pst_run *run = user;
+
+    pst_say(PST_LOG_ERROR, "the process that keeps engines and credentials is gone: drains");
+    pst_run_drain_exit(run);
+}
+
+int pst_run_wire_new(struct pst_run *run, int fd)
+{
+    return pst_wire_new(run->loop, fd, received, ended, run, &run->wire);
+}
+
+void pst_run_wire_act(struct pst_run *run, const struct pst_scaler_action *action)
+{
+    struct pst_wire_message message = {.kind = PST_WIRE_ACTION, .fd = -1, .u.action = *action};
+
+    switch ((enum pst_scaler_action_kind)action->kind) {
+    case PST_SCALER_DRAIN: /* the gate's */
+    case PST_SCALER_DECISION:
+    case PST_SCALER_ACTION_COUNT:
+        return;
+    case PST_SCALER_PROMOTE:
+    case PST_SCALER_CANCEL:
+    case PST_SCALER_MARK:
+    case PST_SCALER_UNDRAIN:
+    case PST_SCALER_REMOVE:
+        message.key = run->found.keys[action->u.replica.replica];
+        if (message.key == 0 || (message.key & PST_WIRE_KEY_LISTED) != 0)
+            return; /* gone, and soon heard of; or nobody's to stop */
+        break;
+    case PST_SCALER_START:
+        break;
+    }
+    if (run->wire != NULL)
+        (void)pst_wire_send(run->wire, &message); /* ended() follows when it fails */
+}
+
+void pst_run_wire_listed(struct pst_run *run, uint16_t index, enum pst_replica_state state)
+{
+    const struct pst_registry_replica *named = &run->registry.replicas[index];
+    struct pst_wire_message message = {.kind = PST_WIRE_LISTED, .fd = -1};
+    struct pst_wire_replica *replica = &message.u.replica;
+
+    if (run->found.keys[index] == 0)
+        run->found.keys[index] = pst_run_found_key(run);
+    replica->key = run->found.keys[index];
+    if (run->wire == NULL || (replica->key & PST_WIRE_KEY_LISTED) == 0)
+        return;
+    replica->pool = named->pool;
+    replica->state = (uint8_t)state;
+    (void)snprintf(replica->name, sizeof replica->name, "%s", named->name);
+    (void)snprintf(replica->url, sizeof replica->url, "%s", named->url == NULL ? "" : named->url);
+    (void)pst_wire_send(run->wire, &message);
+}
+
+bool pst_run_wire_reload(struct pst_run *run)
+{
+    const struct pst_wire_message message = {.kind = PST_WIRE_RELOAD, .fd = -1};
+
+    return pst_wire_send(run->wire, &message) == PST_OK;
+}
