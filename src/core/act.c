@@ -250,14 +250,16 @@ void pst_act(struct pst_scaler *scaler, uint16_t pool)
 {
     const struct pst_scaler_seat *seat = &scaler->seats[pool];
     struct pst_census census;
-    uint32_t serving;
+    uint32_t serving, ours;
 
     pst_census(scaler, pool, &census);
-    serving = pst_census_serving(&census);
+    ours = serving = pst_census_serving(&census);
+    if (pst_number_is_rolling(scaler, pool)) /* what others add for a while, they take away again */
+        ours = (uint32_t)pst_min_u64(serving, seat->asked);
     if (serving < seat->desired)
         go_out(scaler, pool, seat->desired - serving, &census);
-    else if (serving > seat->desired)
-        go_in(scaler, pool, serving - seat->desired);
+    else if (ours > seat->desired)
+        go_in(scaler, pool, ours - seat->desired);
     if (census.ready >= seat->desired)
         let_stuck_go(scaler, pool);
     pst_life_remove_drained(scaler, pool);

@@ -57,13 +57,16 @@ static void supply(const struct pst_scaler_seat *seat, const struct pst_census *
 static uint32_t standing(struct pst_scaler_seat *seat, const struct pst_scaler_need *n, pst_ns now)
 {
     uint32_t before = seat->desired, runs = pst_census_serving(&n->census);
+    uint32_t told = least_u32(seat->told, seat->config->max);
 
+    if (n->is_rolling && seat->decided) /* the rest comes and goes without us */
+        runs = least_u32(runs, told);
     if (!seat->decided) {
         pst_hold_begin(&seat->hold, now);
         before = seat->config->min;
     }
     if (n->is_held)
-        before = most_u32(before, most_u32(runs, least_u32(seat->told, seat->config->max)));
+        before = most_u32(before, most_u32(runs, told));
     else if (pst_seat_acts(seat) || !seat->decided)
         before = most_u32(before, runs);
     if (before > seat->desired) /* somebody wanted them: they get their in_after too */
@@ -278,6 +281,7 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
     n = (struct pst_scaler_need){
         .is_stale = pst_seat_is_stale(seat, scaler->now),
         .is_held = pst_seat_is_held(seat, scaler->now),
+        .is_rolling = pst_number_is_rolling(scaler, pool),
         .is_idle = !pst_seat_is_stale(seat, scaler->now) && is_idle(seat, scaler->now),
     };
     pst_census(scaler, pool, &n.census);
@@ -303,4 +307,5 @@ void pst_scaler_decide(struct pst_scaler *scaler, uint16_t pool)
     record(scaler, pool, &n);
     if (pst_seat_acts(seat))
         pst_act(scaler, pool);
+    seat->asked = seat->desired;
 }

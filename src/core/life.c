@@ -150,14 +150,14 @@ static void keep_another(struct pst_scaler *scaler, uint16_t pool)
 static void vanish(struct pst_scaler *scaler, uint16_t index, bool crashed)
 {
     struct pst_scaler_replica *r = &scaler->replicas[index];
+    const struct pst_scaler_replica left = *r;
 
     if (r->life == PST_LIFE_STARTING && crashed)
         start_failed(scaler, r->pool, r->born, false);
-    if (pst_seat_is_marked(&scaler->seats[r->pool]))
-        pst_number_left(scaler, index);
-    else if (r->life == PST_LIFE_SERVING && !crashed)
+    if (r->life == PST_LIFE_SERVING && !crashed && !pst_seat_is_marked(&scaler->seats[r->pool]))
         keep_another(scaler, r->pool);
     *r = (struct pst_scaler_replica){0};
+    pst_number_left(scaler, &left);
     while (scaler->replicas_top > 0 &&
            scaler->replicas[scaler->replicas_top - 1].life == PST_LIFE_NONE)
         scaler->replicas_top--;
@@ -240,11 +240,11 @@ static void change(struct pst_scaler *scaler, uint16_t index, uint8_t from)
 static void begin_to_go(struct pst_scaler *scaler, uint16_t index)
 {
     struct pst_scaler_replica *r = &scaler->replicas[index];
+    const struct pst_scaler_replica left = *r;
 
-    if (pst_seat_is_marked(&scaler->seats[r->pool]))
-        pst_number_left(scaler, index);
     r->going = true;
     pst_life_enter(scaler, index, PST_LIFE_AWAY);
+    pst_number_left(scaler, &left);
 }
 
 /* Its index has a new owner: that the old one is gone was not heard. */

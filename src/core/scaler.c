@@ -153,9 +153,13 @@ void pst_scaler_verify(const struct pst_scaler *scaler)
 {
     for (uint16_t p = 0; p < scaler->config.pools_count; p++) {
         const struct pst_scaler_seat *seat = &scaler->seats[p];
+        uint32_t number;
 
+        PST_ASSERT(!pst_scaler_number(scaler, p, &number) || seat->decided);
         if (!seat->decided)
             continue;
+        if (seat->config->actuate == PST_ACTUATE_NUMBER && pst_scaler_number(scaler, p, &number))
+            PST_ASSERT(number == seat->desired);
         PST_ASSERT(seat->desired <= seat->config->max && seat->desired >= seat->config->min);
         PST_ASSERT(seat->last.kind == PST_SCALER_DECISION && seat->last.pool == p);
         PST_ASSERT(seat->last.u.decision.desired == seat->desired);
@@ -166,8 +170,12 @@ void pst_scaler_verify(const struct pst_scaler *scaler)
         const struct pst_scaler_replica *replica = &scaler->replicas[r];
 
         PST_ASSERT(replica->life < PST_LIFE_COUNT);
+        PST_ASSERT(!replica->going || replica->life == PST_LIFE_AWAY);
         PST_ASSERT(replica->life == PST_LIFE_NONE || replica->pool < scaler->config.pools_count);
     }
+    for (uint32_t i = 0; i < scaler->asks_count; i++) /* the number says which are wanted */
+        PST_ASSERT(!scaler->asks[i].unwanted ||
+                   !pst_seat_is_marked(&scaler->seats[scaler->asks[i].pool]));
     PST_ASSERT(scaler->replicas_top <= scaler->config.replicas_max);
     PST_ASSERT(scaler->asks_count <= scaler->config.replicas_max);
 }

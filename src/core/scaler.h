@@ -41,7 +41,9 @@ enum pst_scaler_rule {
  * Who keeps the number of a MARKED pool replaces what leaves without being told to: the number stands
  * while it does. Its START says only that the number rose, CANCEL and REMOVE that it fell; a replica
  * without op that appears is the answer to the oldest START. It may remove another than the one we named:
- * that one stays then, and comes back when it is wanted. Of a NUMBER pool only the number is ours.
+ * that one stays then, and comes back when it is wanted. While there are replicas of two revisions it
+ * replaces them all, and those that it adds for a while come and go without us. Of a NUMBER pool only the
+ * number is ours.
  */
 enum pst_actuate {
     PST_ACTUATE_NONE, /* DECISION only */
@@ -102,8 +104,8 @@ enum pst_scaler_event_kind {
     PST_SCALER_FLOOR,
     /*
      * Others set the number; where others keep it, what it is now: told before SYNCED and whenever it
-     * changes. A fresh scaler asks for nothing less; later it is heard and not fought: what counts is
-     * which replicas there are.
+     * changes, or not at all. A fresh scaler asks for nothing less; what others add later is kept for as
+     * long as it would keep its own.
      */
     PST_SCALER_SCALE,
     PST_SCALER_RESULT,  /* how an action ended */

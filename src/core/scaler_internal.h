@@ -96,6 +96,7 @@ struct pst_scaler_seat {
     pst_ns busy_at;     /* when that was so last; PST_NEVER: never */
     uint32_t told;      /* by SCALE */
     uint32_t desired;
+    uint32_t asked;    /* `desired`, since it was acted upon */
     bool decided;      /* `desired` means something */
     pst_ns decided_at; /* for the first time */
     pst_ns stepped_at; /* rule BACKLOG: its last step out; PST_NEVER: none */
@@ -132,11 +133,15 @@ static inline bool pst_seat_is_marked(const struct pst_scaler_seat *seat)
 {
     return seat->config->actuate == PST_ACTUATE_MARKED;
 }
+/* Others keep the number, and are told which. */
+static inline bool pst_seat_is_kept(const struct pst_scaler_seat *seat)
+{
+    return pst_seat_is_marked(seat) || seat->config->actuate == PST_ACTUATE_NUMBER;
+}
 /* What was there before us is not all known yet. */
 static inline bool pst_seat_waits(const struct pst_scaler_seat *seat)
 {
-    return !seat->synced && (seat->config->awaits_synced || pst_seat_is_marked(seat) ||
-                             seat->config->actuate == PST_ACTUATE_NUMBER);
+    return !seat->synced && (seat->config->awaits_synced || pst_seat_is_kept(seat));
 }
 
 /* scaler.c: a new action at the outbox's end, of that kind, otherwise zero. */
@@ -163,10 +168,12 @@ void pst_life_remove_ask(struct pst_scaler *scaler, uint32_t index);
 void pst_life_want_ask(struct pst_scaler *scaler, uint32_t index, bool wanted);
 
 /* scaler_number.c: of a pool whose number others keep. */
+/* Whoever keeps it may add some for a while, to replace all: they are none of the number. */
+bool pst_number_is_rolling(const struct pst_scaler *scaler, uint16_t pool);
 /* The START that a replica without a name of ours answers. */
 bool pst_number_claim(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_ask *ret_ask);
-/* It leaves, and is none of those that were told to: another stays, or it is replaced. */
-void pst_number_left(struct pst_scaler *scaler, uint16_t replica);
+/* It has left, and was it none of those that were told to, another stays, or it is replaced. */
+void pst_number_left(struct pst_scaler *scaler, const struct pst_scaler_replica *left);
 /* Told to go and still there, the one that would be missed most; PST_SCALER_NOBODY: none. */
 uint16_t pst_number_recallable(const struct pst_scaler *scaler, uint16_t pool);
 bool pst_number_is_recallable(const struct pst_scaler *scaler, const struct pst_scaler_replica *r);
@@ -209,6 +216,7 @@ struct pst_scaler_need {
     bool is_stale;
     bool is_held; /* the scaler is fresh */
     bool is_idle; /* no ticket was there for in_after */
+    bool is_rolling;
 };
 
 /* scalein.c: how far below `before` it may go; adds to vetoes. */

@@ -25,7 +25,10 @@ static inline void numbers_draw_pool(struct pst_prng *prng, struct pst_scaler_po
     p->slots = (uint32_t)NUMBERS_ONE_OF(prng, 1, 8, 14, UINT16_MAX);
     p->rule = (uint8_t)NUMBERS_ONE_OF(prng, PST_RULE_AHEAD, PST_RULE_AHEAD,
                                       pst_prng_below(prng, PST_RULE_COUNT));
-    p->actuate = (uint8_t)(pst_prng_below(prng, 8) > 0 ? PST_ACTUATE_OWN : PST_ACTUATE_NONE);
+    p->actuate = (uint8_t)(pst_prng_below(prng, 8) > 0
+                               ? PST_ACTUATE_OWN
+                               : NUMBERS_ONE_OF(prng, PST_ACTUATE_NONE, PST_ACTUATE_NUMBER));
+    p->awaits_synced = pst_prng_below(prng, 4) == 0;
     p->out_above = NUMBERS_ONE_OF(prng, 0, 2 * PST_S, PST_NEVER);
     p->in_below = NUMBERS_ONE_OF(prng, 0, 500 * PST_MS);
     p->in_after = NUMBERS_ONE_OF(prng, 0, 60 * PST_S, 60 * PST_S, PST_NEVER);

@@ -48,8 +48,19 @@ enum world_start {
     WORLD_START_MUTE
 };
 
+struct world;
+
+/* Whoever acts in place of replicas that do as they are told; the header's words and its own. */
+struct world_keeper {
+    void (*obey)(struct world *w, const struct pst_scaler_action *action);
+    void (*second)(struct world *w); /* after each TICK */
+    bool (*word)(struct world *w, const char *word);
+};
+
 struct world_replica {
     bool is_there, will_crash, warm, is_old;
+    bool is_marked, is_going; /* by its keeper */
+    pst_ns gone_at;
     uint8_t state;
     uint32_t op, inflight;
     pst_ns loaded_at;  /* PST_NEVER: nothing will change */
@@ -57,6 +68,7 @@ struct world_replica {
 };
 
 struct world {
+    const struct world_keeper *keeper; /* NULL: nobody */
     struct pst_scaler *scaler;
     struct pst_scaler_config config;
     struct world_replica replicas[PST_REPLICAS_MAX];
@@ -125,6 +137,7 @@ static inline void world_tell(struct world *w, uint16_t r, bool crashed)
     event.u.replica.op = replica->op;
     event.u.replica.revision = replica->is_old ? 1 : 2;
     event.u.replica.inflight = replica->inflight;
+    event.u.replica.going = replica->is_going;
     world_step(w, event);
 }
 
@@ -151,7 +164,8 @@ static inline uint16_t world_appear(struct world *w, enum pst_replica_state stat
                                             .state = (uint8_t)state,
                                             .op = op,
                                             .loaded_at = PST_NEVER,
-                                            .drained_at = PST_NEVER};
+                                            .drained_at = PST_NEVER,
+                                            .gone_at = PST_NEVER};
     world_tell(w, r, false);
     return r;
 }
@@ -263,7 +277,10 @@ static inline void world_step(struct world *w, struct pst_scaler_event event)
     pst_scaler_verify(w->scaler);
     for (uint32_t i = 0; i < count; i++) {
         world_log(w, &actions[i]);
-        world_obey(w, &actions[i]);
+        if (w->keeper != NULL)
+            w->keeper->obey(w, &actions[i]);
+        else
+            world_obey(w, &actions[i]);
     }
 }
 
@@ -343,6 +360,8 @@ static inline void world_second(struct world *w)
     if (w->has_gpu)
         world_signal(w, PST_SIGNAL_GPU, w->gpu_ppm, 0);
     world_step(w, tick);
+    if (w->keeper != NULL)
+        w->keeper->second(w);
     w->now += PST_S;
     assert_true(pst_scaler_deadline(w->scaler) == w->now);
 }
@@ -396,6 +415,8 @@ static inline void world_word(struct world *w, const char *word)
     struct pst_scaler_event event = {.kind = PST_SCALER_EVENT_COUNT};
     unsigned n = 0, m = 0;
 
+    if (w->keeper != NULL && w->keeper->word(w, word))
+        return;
     if (sscanf(word, "+%u", &n) == 1) {
         while (n-- > 0)
             world_second(w);
@@ -496,7 +517,7 @@ struct world_row {
     void (*change)(struct pst_scaler_pool *pool);
 };
 
-static inline void world_run(const struct world_row *row)
+static inline void world_run(const struct world_row *row, const struct world_keeper *keeper)
 {
     struct pst_scaler_config config = world_config();
     struct world w;
@@ -504,6 +525,7 @@ static inline void world_run(const struct world_row *row)
     if (row->change != NULL)
         row->change(&config.pools[0]);
     world_init(&w, &config, row->name);
+    w.keeper = keeper;
     world_play(&w, row->script);
     if (strcmp(w.log[0] == ' ' ? w.log + 1 : w.log, row->said) != 0) {
         fprintf(stderr, "%s: wanted: %s\n", row->name, row->said);
@@ -514,6 +536,6 @@ static inline void world_run(const struct world_row *row)
 
 #define WORLD_RUN(rows)                                                                            \
     for (size_t row_ = 0; row_ < PST_COUNT_OF(rows); row_++)                                       \
-    world_run(&(rows)[row_])
+    world_run(&(rows)[row_], NULL)
 
 #endif

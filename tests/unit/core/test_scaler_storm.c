@@ -2,7 +2,8 @@
  * The scaler among drivers that lose, double and invent news: replicas that nobody asked for, indices
  * with a new owner, results that never come or come twice, leaps of the clock, new configurations. A
  * shadow keeps the books by what was said and told alone; each action must be one that they allow, and
- * when the storm is over every pool comes to what it asks for.
+ * when the storm is over every pool comes to what it asks for. With odd seeds the first pool's number is
+ * kept by others, who do as they please: of it the invariants alone are asked (test_scaler_number.c).
  */
 #include "core/num.h"
 #include "scaler_numbers.h"
@@ -17,6 +18,7 @@ struct shadow_replica {
     bool is_there, is_warm, has_served, was_cancelled, is_promoted;
     bool is_draining, was_drained; /* told to; its RESULT came */
     bool must_go;                  /* cancelled or removed */
+    bool is_going;                 /* others end it */
     uint8_t state;
     uint16_t pool;
     uint32_t op;
@@ -80,13 +82,20 @@ static void shadow_let_go(struct storm *s, uint16_t pool)
     }
 }
 
+static void draw(struct storm *s, struct pst_scaler_config *config)
+{
+    numbers_draw(&s->prng, config);
+    if (s->seed % 2 == 1)
+        config->pools[0].actuate = PST_ACTUATE_MARKED;
+}
+
 static void reconfigure(struct storm *s)
 {
     struct pst_scaler_config next = s->config;
 
     if (next.pools_count < 4 && below(s, 4) == 0)
         next.pools[next.pools_count++] = next.pools[0];
-    numbers_draw(&s->prng, &next);
+    draw(s, &next);
     for (uint16_t p = 0; p < s->config.pools_count; p++) {
         if (s->config.pools[p].actuate == PST_ACTUATE_OWN &&
             next.pools[p].actuate != PST_ACTUATE_OWN)
@@ -200,6 +209,10 @@ static void shadow_action(struct storm *s, const struct pst_scaler_action *actio
 
     if (action->kind == PST_SCALER_DECISION)
         return;
+    if (pool->actuate == PST_ACTUATE_MARKED) {
+        s->last_op += action->kind == PST_SCALER_START;
+        return;
+    }
     STORM_ASSERT(s, pool->actuate == PST_ACTUATE_OWN);
     if (action->kind != PST_SCALER_START)
         STORM_ASSERT(s, action->u.replica.replica < REPLICAS && r->is_there &&
@@ -306,6 +319,8 @@ static void tell(struct storm *s, uint16_t index, uint16_t pool, uint8_t state, 
     event.u.replica.crashed = (uint8_t)below(s, 2);
     event.u.replica.revision = below(s, 3);
     event.u.replica.inflight = below(s, 20);
+    if (s->config.pools[pool].actuate == PST_ACTUATE_MARKED && below(s, 30) == 0)
+        event.u.replica.going = r->is_going = true;
     step(s, event);
 }
 
@@ -417,8 +432,9 @@ static void second(struct storm *s)
 
 static void whim(struct storm *s)
 {
-    static const uint8_t kinds[] = {PST_SCALER_SIGNAL, PST_SCALER_FLOOR,   PST_SCALER_SCALE,
-                                    PST_SCALER_WAKE,   PST_SCALER_HISTORY, PST_SCALER_EVENT_COUNT};
+    static const uint8_t kinds[] = {PST_SCALER_SIGNAL,     PST_SCALER_FLOOR,   PST_SCALER_SCALE,
+                                    PST_SCALER_WAKE,       PST_SCALER_HISTORY, PST_SCALER_SYNCED,
+                                    PST_SCALER_EVENT_COUNT};
     struct pst_scaler_event event = {.kind = kinds[below(s, PST_COUNT_OF(kinds))]};
 
     event.pool = (uint16_t)below(s, s->config.pools_count + 1);
@@ -474,7 +490,7 @@ static void heal(struct storm *s)
 
         if (!r->is_there)
             continue;
-        if (r->must_go) {
+        if (r->must_go || r->is_going) {
             tell(s, i, r->pool, PST_REPLICA_GONE, r->op);
         } else if (r->is_draining) {
             drained.u.result.replica = i;
@@ -510,6 +526,9 @@ static void calm(struct storm *s)
     assert_int_equal(pst_scaler_reconfigure(s->scaler, &next), PST_OK);
     s->config = next;
     for (uint16_t p = 0; p < next.pools_count; p++) {
+        struct pst_scaler_event synced = {.kind = PST_SCALER_SYNCED, .pool = p};
+
+        step(s, synced);
         for (uint8_t kind = 0; kind < PST_SIGNAL_COUNT; kind++) {
             struct pst_scaler_event green = {.kind = PST_SCALER_SIGNAL, .pool = p};
 
@@ -550,7 +569,7 @@ static void test_storm(void **state)
         s.config.classes_count = (uint32_t)ONE_OF(&s, 1, 3, PST_CLASSES_MAX);
         s.config.pools_count = 1 + below(&s, 2);
         s.config.replicas_max = REPLICAS;
-        numbers_draw(&s.prng, &s.config);
+        draw(&s, &s.config);
         for (uint32_t p = 0; p < PST_POOLS_MAX; p++)
             s.observed_at[p] = PST_NEVER;
         assert_int_equal(pst_scaler_new(&s.config, &s.scaler), PST_OK);
