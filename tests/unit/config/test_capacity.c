@@ -57,6 +57,26 @@ static const struct row rows[] = {
     {"a profile needs its folder", SCALER("profile: history"), E, 6, 23, "needs `state`"},
     {"a profile needs its server", SCALER("profile: prometheus"), E, 6, 23, "needs `signals.prometheus.server`"},
     {"a query of nobody", "state: s\n" SCALER("profile: {from: history, query: x}"), E, 7, 46, "is of `from: prometheus`"},
+
+    /* allowed, and unwise */
+    {"slots that do not divide", "gateways: 3\n" STATIC, W, 5, 12, "4 slots among 3 gateways: 1 of each replica stay unused"},
+    {"fewer slots than gateways", "gateways: 5\n" STATIC, W, 5, 12, "more than there are"},
+    {"more than there are places", "state: s\n" LOCAL(", gpus: [0, 1]") "    scaler: {max: 3}\n", W, 7, 19, "places for 2"},
+    {"max fits, and warm does not", "state: s\n" LOCAL(", gpus: [0, 1]") "    scaler: {max: 2, warm: 1}\n", W, 7, 19, "ask for 3 replicas"},
+    {"engines that share a GPU", "state: s\n" LOCAL(", gpus: [0, 1]"), W, 6, 77, "no engine is told which GPU"},
+    {"a GPU too many", "state: s\n" LOCAL(", env: {G: '{gpus}'}, gpus: [0, 1, 2], gpus_each: 2"), W, 6, 97, "1 stay unused"},
+    {"one replica", SCALER("min: 1, max: 9") "keda: {listen: '127.0.0.1:1'}\n", W, 6, 19, "pays for a replica at night"},
+    {"nobody waits so long", SCALER("min: 0, start_time: 6m") "keda: {listen: '127.0.0.1:1'}\n", W, 6, 19, "no_replica_ttl ends before"},
+    {"given up too early", SCALER("min: 2, start_time: 15m") "keda: {listen: '127.0.0.1:1'}\n", W, 6, 13, "start_timeout is not longer"},
+    {"a rule that does not look ahead", SCALER("min: 2, rule: backlog, in_after: 1m, start_time: 61s") "keda: {listen: '127.0.0.1:1'}\n", W, 6, 47, "in_after is shorter than start_time"},
+    {"a short drain", SCALER("min: 2, drain_deadline: 9m") "keda: {listen: '127.0.0.1:1'}\n", W, 6, 38, "drain_deadline is shorter than first_byte"},
+    {"a guard without eyes", SCALER("gpu_guard: 90%"), W, 6, 25, "no replica ever leaves"},
+    {"eyes that close too long", STATIC "    signals: {dcgm: 'http://d:1/', every: 15s}\n", W, 6, 43, "a value is old before the next comes"},
+    {"a token in the open", STATIC "    signals: {prometheus: {server: 'http://p:1', token_file: t}}\n", W, 6, 62, "use https://"},
+    {"a tolerance of nobody", STATIC "    export: {tolerance: 5%}\n", W, 6, 25, "no effect with band exact"},
+    {"nobody is told", POOL("{kubernetes: {selector: a=b, port: 1}}"), W, 5, 28, "neither `keda` nor `metrics`"},
+    {"a rule beyond max", SCALER("max: 3, cron: [{from: 0 8 * * *, until: 0 9 * * *, replicas: 4}]"), W, 6, 75, "asks for 4, and max is 3"},
+    {"a rule without an end", SCALER("cron: [{from: 0 8 * * *, until: 0 8 * * *, replicas: 4}]"), W, 6, 46, "all the time"},
 };
 /* clang-format on */
 
