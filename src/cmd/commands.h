@@ -18,6 +18,7 @@ int pst_cmd_sim(int argc, char **argv);
 int pst_cmd_plan(int argc, char **argv);
 int pst_cmd_check(int argc, char **argv);
 int pst_cmd_drain(int argc, char **argv);
+int pst_cmd_explain(int argc, char **argv);
 int pst_cmd_version(int argc, char **argv);
 int pst_cmd_docs(int argc, char **argv); /* prints the generated pages; not listed in --help */
 

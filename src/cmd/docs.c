@@ -60,9 +60,9 @@ static void write_manual(FILE *out)
         char name[8];
         int (*run)(int argc, char **argv);
     } commands[] = {
-        {"run", pst_cmd_run},       {"check", pst_cmd_check},     {"drain", pst_cmd_drain},
-        {"engine", pst_cmd_engine}, {"load", pst_cmd_load},       {"sim", pst_cmd_sim},
-        {"plan", pst_cmd_plan},     {"version", pst_cmd_version},
+        {"run", pst_cmd_run},         {"check", pst_cmd_check},   {"drain", pst_cmd_drain},
+        {"explain", pst_cmd_explain}, {"engine", pst_cmd_engine}, {"load", pst_cmd_load},
+        {"sim", pst_cmd_sim},         {"plan", pst_cmd_plan},     {"version", pst_cmd_version},
     };
 
     fputs(manual_head, out);

@@ -15,6 +15,7 @@ static const struct command {
     {"run", pst_cmd_run, "The gateway: priorities in front of inference engines."},
     {"check", pst_cmd_check, "Reads a configuration and says all that is wrong with it."},
     {"drain", pst_cmd_drain, "Ends the work of a running gateway, or of one replica, in order."},
+    {"explain", pst_cmd_explain, "Why requests wait, and how many replicas there should be."},
     {"engine", pst_cmd_engine, "A stand-in inference engine, for demos and tests."},
     {"load", pst_cmd_load, "An open-loop load generator that measures per class."},
     {"sim", pst_cmd_sim, "What a policy would do with these arrivals, in virtual time."},

@@ -276,7 +276,7 @@ static const struct pst_usage usage_without_options = {
         "deadline.\n"
         "                 A second one ends at once, with 1.\n"
         "SIGHUP           reads FILE again; a faulty one is refused and said.\n"
-        "SIGUSR1          opens the access log again, after rotation.\n\n"
+        "SIGUSR1          opens the access and decision logs again, after rotation.\n\n"
         "Exit status: 0 drained; 1 failed, or requests were cut off; 2 usage or configuration.",
 };
 

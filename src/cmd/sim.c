@@ -23,7 +23,7 @@ static const char detail[] =
     "  GATE      adaptive, fixed, fifo, none\n"
     "  PILOT     ahead, backlog, qps, depth, static, hpa-occupancy, hpa-inflight, hpa-queue,\n"
     "            kpa, apa\n"
-    "  ACTUATOR  direct (default), hpa, keda\n"
+    "  ACTUATOR  direct (default), hpa, keda, marked\n"
     "\n"
     "In the report SLO is the share of all that arrived and was served within its class's target,\n"
     "turns are changes of direction, and ± is half of a 95 % interval: by batch means, or over\n"
