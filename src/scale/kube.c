@@ -53,6 +53,9 @@ static int begin_watching(struct pst_kube *kube)
     char *url;
     int rc = pst_kube_access_take(kube, &url);
 
+    if (rc == PST_E_INVALID)
+        pst_say(PST_LOG_ERROR, "pool %s: no API server: none is configured, and this is no pod",
+                pst_kube_pool(kube)->name);
     if (rc != PST_OK)
         return rc;
     config.url = url;

@@ -179,7 +179,9 @@ static void event(struct pst_kube *kube, const struct pst_scaler_event *event)
 
 static void signal(struct pst_kube *kube, enum pst_signal kind, uint64_t value)
 {
-    struct pst_scaler_event e = {.kind = PST_SCALER_SIGNAL, .pool = kube->source.pool};
+    struct pst_scaler_event e = {.now = pst_loop_now(kube->source.host->loop),
+                                 .kind = PST_SCALER_SIGNAL,
+                                 .pool = kube->source.pool};
 
     e.u.signal.kind = (uint8_t)kind;
     e.u.signal.value = value;
@@ -200,7 +202,9 @@ static struct pst_kube_whole look(const struct pst_kube *kube)
 /* How many more there is room for is not told; that there is none is. */
 void pst_kube_fleet_tell(struct pst_kube *kube)
 {
-    struct pst_scaler_event scale = {.kind = PST_SCALER_SCALE, .pool = kube->source.pool};
+    struct pst_scaler_event scale = {.now = pst_loop_now(kube->source.host->loop),
+                                     .kind = PST_SCALER_SCALE,
+                                     .pool = kube->source.pool};
     bool was_short = kube->whole.is_short;
 
     kube->whole = look(kube);

@@ -19,7 +19,9 @@
 void pst_kube_mark_result(struct pst_kube *kube, uint32_t key, bool wants_mark,
                           enum pst_result result)
 {
-    struct pst_scaler_event event = {.kind = PST_SCALER_RESULT, .pool = kube->source.pool};
+    struct pst_scaler_event event = {.now = pst_loop_now(kube->source.host->loop),
+                                     .kind = PST_SCALER_RESULT,
+                                     .pool = kube->source.pool};
 
     event.u.result.action = wants_mark ? PST_SCALER_MARK : PST_SCALER_UNDRAIN;
     event.u.result.error = (uint8_t)result;
