@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "scale/keeper.h"
 
 static void on_request_action(void *user, const struct pst_gate_action *action)
 {
@@ -281,7 +282,7 @@ static const struct pst_usage usage_without_options = {
 };
 
 /* The process that serves. Takes over the configuration, and the keeper's wire if there is one. */
-static int gateway_main(struct pst_config *config, int wire)
+static int serve_with(struct pst_config *config, int wire)
 {
     struct pst_run *run = calloc(1, sizeof *run);
     int exit_code = PST_EXIT_FAILED;
@@ -314,7 +315,7 @@ int pst_cmd_run(int argc, char **argv)
     };
     struct pst_usage usage = usage_without_options;
     struct pst_config *config;
-    int first;
+    int first, wire;
 
     usage.options = options;
     usage.count = PST_COUNT_OF(options);
@@ -327,7 +328,10 @@ int pst_cmd_run(int argc, char **argv)
     }
     if (path == NULL)
         path = argv[first];
+    if (pst_keeper_is_child())
+        return pst_keeper_enter(&config, &wire) == PST_OK ? serve_with(config, wire)
+                                                          : PST_EXIT_FAILED;
     if (pst_run_config_read(path, &config) != PST_OK)
         return PST_EXIT_USAGE;
-    return gateway_main(config, -1);
+    return pst_keeper_is_needed(config) ? pst_keeper_run(config) : serve_with(config, -1);
 }

@@ -15,6 +15,7 @@
 #include "gateway/gateway.h"
 #include "net/loop.h"
 #include "observe/observe.h"
+#include "scale/calendar.h"
 #include "scale/keda.h"
 #include "scale/source.h"
 #include "scale/wire.h"
@@ -53,7 +54,8 @@ struct pst_run {
     struct pst_metrics *metrics;
     struct pst_gateway *gateway;
     struct pst_observe *observe;
-    struct pst_keda *keda;           /* NULL: nobody asks */
+    struct pst_keda *keda; /* NULL: nobody asks */
+    struct pst_calendar *calendar;
     struct pst_wire *wire;           /* to the keeper; NULL: there is none */
     struct pst_timer gate_timer;     /* the gate's own deadline */
     struct pst_timer capacity_timer; /* the scaler's next second */

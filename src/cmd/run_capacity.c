@@ -25,6 +25,7 @@ static void on_decided(void *user, const struct pst_capacity_decision *decision)
 
     if (run->observe != NULL)
         pst_observe_decided(run->observe, decision);
+    pst_calendar_decided(run->calendar, decision->wall_s, &decision->action);
     if (run->keda != NULL)
         pst_keda_decided(run->keda, decision->action.pool);
 }
@@ -42,16 +43,29 @@ static void on_timer(struct pst_timer *timer)
 {
     struct pst_run *run =
         (struct pst_run *)((char *)timer - offsetof(struct pst_run, capacity_timer));
+    pst_ns now = pst_loop_now(run->loop);
+    uint64_t wall = pst_clock_wall_ns();
 
-    pst_capacity_tick(run->capacity, pst_loop_now(run->loop), pst_clock_wall_ns() / PST_S);
+    pst_calendar_tick(run->calendar, now, wall);
+    pst_capacity_tick(run->capacity, now, wall / PST_S);
     pst_observe_second(run->observe);
+}
+
+static void on_wanted(void *user, const struct pst_scaler_event *floor)
+{
+    struct pst_run *run = user;
+
+    pst_capacity_event(run->capacity, floor);
 }
 
 int pst_run_capacity_new(struct pst_run *run)
 {
     const struct pst_capacity_handlers handlers = {run, on_act, on_decided, on_settled};
+    const struct pst_calendar_handlers calendar = {run, on_wanted};
     int rc = pst_capacity_new(&run->config->scaler, run->drive, &run->capacity);
 
+    if (rc == PST_OK)
+        rc = pst_calendar_new(run->config, &calendar, &run->calendar);
     if (rc != PST_OK)
         return rc;
     run->capacity_timer.fire = on_timer;
@@ -125,6 +139,8 @@ int pst_run_capacity_reload(struct pst_run *run, const struct pst_config *config
 {
     int rc = pst_capacity_reconfigure(run->capacity, &config->scaler);
 
+    if (rc == PST_OK)
+        rc = pst_calendar_reload(run->calendar, config);
     if (rc != PST_OK)
         return rc;
     if (run->keda != NULL)
@@ -136,6 +152,7 @@ void pst_run_capacity_free(struct pst_run *run)
 {
     pst_run_sources_free(run);
     pst_keda_free(run->keda);
+    pst_calendar_free(run->calendar);
     pst_wire_free(run->wire);
     pst_capacity_free(run->capacity);
 }

@@ -3,17 +3,12 @@
  *
  * A gateway that has a keeper may not open the file: it asks, and is given the text without what is secret.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "cmd/run.h"
-
-#define TEXT_MAX ((off_t)16 << 20) /* of a configuration */
+#include "scale/keeper.h"
 
 static void say_problem(const char *path, const struct pst_problem *problem)
 {
@@ -140,56 +135,20 @@ int pst_run_reload(struct pst_run *run, char message[PST_OBSERVE_MESSAGE_MAX])
     return finish(run, next, rc, message);
 }
 
-/* The whole of a sealed file in memory; the caller frees. NULL: it cannot be read. */
-static char *read_sealed(int fd, size_t *ret_len)
-{
-    struct stat status;
-    char *text = NULL;
-
-    if (fstat(fd, &status) == 0 && status.st_size >= 0 && status.st_size <= TEXT_MAX)
-        text = malloc((size_t)status.st_size + 1);
-    if (text == NULL)
-        return NULL;
-    *ret_len = (size_t)status.st_size;
-    for (size_t at = 0; at < *ret_len;) {
-        ssize_t got = pread(fd, text + at, *ret_len - at, (off_t)at);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            free(text);
-            return NULL;
-        }
-        at += (size_t)got;
-    }
-    text[*ret_len] = '\0';
-    return text;
-}
-
 void pst_run_reloaded(struct pst_run *run, const struct pst_wire_message *answer)
 {
     char message[PST_OBSERVE_MESSAGE_MAX] = "";
     struct pst_problems problems;
     struct pst_config *next = NULL;
-    size_t len = 0;
-    char *text;
-    int rc;
+    int rc = PST_E_INVALID;
 
-    if (!answer->ok) {
+    if (answer->ok) {
+        rc = pst_keeper_config(answer->fd, run->config->path, &next, &problems);
+        if (rc != PST_OK)
+            (void)snprintf(message, sizeof message, "what the keeper handed over cannot be read");
+        say_problems(run->config->path, &problems, message, sizeof message);
+    } else {
         (void)snprintf(message, sizeof message, "%s", answer->u.message);
-        (void)finish(run, NULL, PST_E_INVALID, message);
-        return;
     }
-    text = read_sealed(answer->fd, &len);
-    (void)close(answer->fd);
-    if (text == NULL) {
-        (void)snprintf(message, sizeof message, "out of memory");
-        (void)finish(run, NULL, PST_E_NOMEM, message);
-        return;
-    }
-    rc = pst_config_parse(run->config->path, text, len, &next, &problems);
-    say_problems(run->config->path, &problems, message, sizeof message);
-    explicit_bzero(text, len);
-    free(text);
     (void)finish(run, next, rc, message);
 }

@@ -5,8 +5,6 @@
  * an engine, watch a pod or read a configuration: the gateway serves what it has, drains and ends.
  */
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "cmd/run.h"
@@ -19,21 +17,6 @@ static void engine_says(struct pst_run *run, const struct pst_wire_message *mess
     event.kind = PST_EVENT_ENGINE;
     if (pst_run_found_index(run, message->key, &event.u.engine.replica))
         pst_drive_event(run->drive, &event);
-}
-
-/* The keeper's pools have told of all that was there: from now on they are decided. */
-static void synced(struct pst_run *run)
-{
-    struct pst_scaler_event event = {.kind = PST_SCALER_SYNCED};
-
-    for (uint16_t p = 0; p < run->config->pools_count; p++) {
-        enum pst_actuate actuate = run->config->scaler.pools[p].actuate;
-
-        event.pool = p;
-        if (actuate == PST_ACTUATE_OWN || actuate == PST_ACTUATE_MARKED)
-            pst_run_found_event(run, 0, &event);
-    }
-    pst_run_capacity_first(run);
 }
 
 static void received(void *user, const struct pst_wire_message *message)
@@ -54,7 +37,7 @@ static void received(void *user, const struct pst_wire_message *message)
         pst_run_reloaded(run, message);
         return;
     case PST_WIRE_SYNCED:
-        synced(run);
+        pst_run_capacity_first(run); /* each pool's own SYNCED came as an EVENT before */
         return;
     case PST_WIRE_ACTION: /* the keeper's to hear */
     case PST_WIRE_LISTED:
