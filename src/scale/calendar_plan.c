@@ -10,6 +10,7 @@
 #include "codec/day.h"
 #include "config/scalar.h"
 #include "config/zone.h"
+#include "scale/state.h"
 
 #define PATH_SIZE 4096
 
@@ -94,9 +95,12 @@ static int take_week(const struct pst_config *config, const struct pst_config_po
         return PST_E_NOMEM;
     if (seat->profile != PST_PROFILE_HISTORY)
         return PST_OK;
-    (void)mkdir(config->state, 0750); /* where it cannot be, writing will say so */
-    if (snprintf(path, sizeof path, "%s/profile-%s.json", config->state, pool->name) >=
-        (int)sizeof path)
+    (void)mkdir(config->state, 0700); /* where they cannot be, writing will say so */
+    if (snprintf(path, sizeof path, "%s/" PST_STATE_OF_GATEWAY, config->state) >= (int)sizeof path)
+        return PST_E_INVALID;
+    (void)mkdir(path, 0750);
+    if (snprintf(path, sizeof path, "%s/" PST_STATE_OF_GATEWAY "/profile-%s.json", config->state,
+                 pool->name) >= (int)sizeof path)
         return PST_E_INVALID;
     seat->path = strdup(path);
     if (seat->path == NULL)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,6 +19,7 @@
 #include <linux/seccomp.h>
 
 #include "base/log.h"
+#include "scale/state.h"
 
 /* What newer kernels know more than the headers that we may be built with (Landlock's ABI 2, 3, 5, 6). */
 #define FS_REFER     (UINT64_C(1) << 13)
@@ -28,6 +30,7 @@
 #define FS_FIRST_ABI ((UINT64_C(1) << 13) - 1) /* all that ABI 1 has */
 #define READS        (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define APPENDS      (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | FS_TRUNCATE)
+#define KEEPS        (READS | APPENDS | LANDLOCK_ACCESS_FS_REMOVE_FILE)
 #define OF_FILES                                                                                   \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |   \
      FS_TRUNCATE | FS_IOCTL)
@@ -157,6 +160,19 @@ static void allow_cert(int ruleset, const struct ruleset *attr, const struct pst
         allow(ruleset, attr, folder, READS);
 }
 
+/* What is learned is kept there, by files that replace one another. */
+static void allow_state(int ruleset, const struct ruleset *attr, const struct pst_config *config)
+{
+    char folder[PATH_MAX];
+
+    if (config->state == NULL || snprintf(folder, sizeof folder, "%s/" PST_STATE_OF_GATEWAY,
+                                          config->state) >= (int)sizeof folder)
+        return;
+    (void)mkdir(config->state, 0700);
+    (void)mkdir(folder, 0750);
+    allow(ruleset, attr, folder, KEEPS);
+}
+
 static void allow_all(int ruleset, const struct ruleset *attr, const struct pst_config *config)
 {
     for (size_t i = 0; i < PST_COUNT_OF(system_paths); i++)
@@ -164,6 +180,7 @@ static void allow_all(int ruleset, const struct ruleset *attr, const struct pst_
     allow_log(ruleset, attr, config, config->access_log);
     allow_log(ruleset, attr, config, config->decision_log);
     allow_log(ruleset, attr, config, config->record);
+    allow_state(ruleset, attr, config);
     allow_cert(ruleset, attr, config, config->keda.cert);
     allow_cert(ruleset, attr, config, config->keda.key);
     allow_cert(ruleset, attr, config, config->keda.client_ca);

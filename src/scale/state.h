@@ -15,6 +15,9 @@
 
 #include "pst.h"
 
+/* The part of the folder that is the gateway's: a confined one can open no other (confine.h). */
+#define PST_STATE_OF_GATEWAY "gateway"
+
 #define PST_STATE_ENGINES_MAX 256 /* of a pool */
 #define PST_STATE_GPUS_MAX    64  /* of an engine */
 #define PST_STATE_BOOT_MAX    40

@@ -387,7 +387,7 @@ static void the_week_that_was_is_the_week_that_comes(void **state)
         if (strcmp(text, wanted) != 0)
             fail_msg("%s, %s: '%s', not '%s'", weeks[row].promise, scaler, text, wanted);
         end(&b);
-        snprintf(text, sizeof text, "%s/profile-chat.json", folder);
+        snprintf(text, sizeof text, "%s/gateway/profile-chat.json", folder);
         unlink(text);
     }
 }
@@ -432,7 +432,7 @@ static void the_week_outlives_us(void **state)
     struct bench b;
 
     (void)state;
-    snprintf(path, sizeof path, "%s/profile-chat.json", folder);
+    snprintf(path, sizeof path, "%s/gateway/profile-chat.json", folder);
     unlink(path);
     begin(&b, "profile: history", "2026-05-04 10:10");
     pst_calendar_learn(b.calendar, 0, (uint64_t)b.utc, 7);
@@ -492,9 +492,10 @@ static int remove_folder(void **state)
     char path[128];
 
     (void)state;
-    snprintf(path, sizeof path, "%s/profile-chat.json", folder);
+    snprintf(path, sizeof path, "%s/gateway/profile-chat.json", folder);
     unlink(path);
-    return rmdir(folder);
+    snprintf(path, sizeof path, "%s/gateway", folder);
+    return rmdir(path) + rmdir(folder);
 }
 
 int main(void)

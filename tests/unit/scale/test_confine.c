@@ -182,6 +182,16 @@ static bool rotates_its_log(void)
     return !renamed && after >= 0 && write(after, "x", 1) == 1;
 }
 
+static bool replaces_what_it_learned(void)
+{
+    int fd =
+        open(in_folder("state/gateway/week.new"), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    return fd >= 0 &&
+           rename(in_folder("state/gateway/week.new"), in_folder("state/gateway/week")) == 0 &&
+           open(in_folder("state/gateway/week"), O_RDONLY | O_CLOEXEC) >= 0;
+}
+
 static bool has_landlock(void)
 {
     return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 1;
@@ -225,6 +235,8 @@ static void test_files(void **state)
             fail_msg("%s: %s", path, rows[i].can ? "cannot be opened" : "can be opened");
     }
     assert_true(can(rotates_its_log));
+    assert_true(can(replaces_what_it_learned));
+    assert_true(can(replaces_what_it_learned)); /* over one that is there */
 }
 
 static void test_other_processes(void **state)
