@@ -190,7 +190,7 @@ int pst_scenario_policy_read(const char *text, struct pst_scenario_policy *ret_p
     if (!find_name(pst_scenario_pilot_names, PST_PILOT_COUNT, pilot, &index))
         return PST_E_SYNTAX;
     policy.pilot = (enum pst_scenario_pilot)index;
-    *ret_why = "the actuator is one of direct, hpa, keda";
+    *ret_why = "the actuator is one of direct, hpa, keda, marked";
     index = PST_ACTUATOR_DIRECT;
     if (actuator != NULL &&
         !find_name(pst_scenario_actuator_names, PST_ACTUATOR_COUNT, actuator, &index))

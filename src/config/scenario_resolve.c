@@ -104,11 +104,11 @@ static const struct {
     bool lasts;
     bool counts;
 } faults[PST_FAULT_KIND_COUNT] = {
-    [PST_FAULT_KILL] = {"kill", false, true},       [PST_FAULT_SLOW] = {"slow", true, true},
-    [PST_FAULT_HANG] = {"hang", true, true},        [PST_FAULT_STUCK] = {"stuck", true, false},
-    [PST_FAULT_FAIL] = {"fail", true, false},       [PST_FAULT_QUOTA] = {"quota", true, true},
-    [PST_FAULT_OUTAGE] = {"outage", true, false},   [PST_FAULT_BLIND] = {"blind", true, false},
-    [PST_FAULT_ROLLOUT] = {"rollout", true, false},
+    [PST_FAULT_KILL] = {"kill", false, true},   [PST_FAULT_EVICT] = {"evict", false, true},
+    [PST_FAULT_SLOW] = {"slow", true, true},    [PST_FAULT_HANG] = {"hang", true, true},
+    [PST_FAULT_STUCK] = {"stuck", true, false}, [PST_FAULT_FAIL] = {"fail", true, false},
+    [PST_FAULT_QUOTA] = {"quota", true, true},  [PST_FAULT_OUTAGE] = {"outage", true, false},
+    [PST_FAULT_BLIND] = {"blind", true, false}, [PST_FAULT_ROLLOUT] = {"rollout", true, false},
 };
 
 static void resolve_fault(struct pst_scenario_reader *r, const struct pst_draft_fault *draft,
@@ -126,8 +126,8 @@ static void resolve_fault(struct pst_scenario_reader *r, const struct pst_draft_
     }
     if (kinds != 1) {
         PST_SCENARIO_ERROR(r, draft->node,
-                           kinds == 0 ? "faults: what goes wrong? One of kill, slow, hang, stuck, "
-                                        "fail, quota, outage, blind, rollout"
+                           kinds == 0 ? "faults: what goes wrong? One of kill, evict, slow, hang, "
+                                        "stuck, fail, quota, outage, blind, rollout"
                                       : "faults: one thing at a time; write a second entry");
         return;
     }

@@ -48,8 +48,9 @@ static const struct pst_field policy_rows[] = {
      .names = pst_scenario_actuator_names,
      .max = PST_ACTUATOR_COUNT,
      .fallback = "direct",
-     .doc = "Through whom the number becomes replicas: the scaler itself, or as an external metric "
-            "of an HPA, with or without KEDA before it."},
+     .doc = "Through whom the number becomes replicas: the scaler itself; as an external metric of "
+            "an HPA, with or without KEDA before it; or a controller that keeps the number and "
+            "removes marked ones first, asked every 15 s and without warm replicas."},
     {.key = "replicas",
      .kind = PST_FIELD_COUNT,
      POLICY(own.replicas),
@@ -92,6 +93,7 @@ static const struct pst_section policy_section = {
 
 static const struct pst_field fault_rows[] = {
     COUNTED("kill", "So many ready replicas crash at `at`."),
+    COUNTED("evict", "So many ready replicas are ended by others at `at`: they drain first."),
     COUNTED("slow", "So many replicas take `factor` times as long in the span."),
     COUNTED("hang", "So many replicas neither answer nor fail in the span."),
     SWITCHED("stuck", "Starts that begin in the span never become ready."),

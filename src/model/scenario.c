@@ -24,6 +24,7 @@ const char *const pst_scenario_actuator_names[PST_ACTUATOR_COUNT] = {
     [PST_ACTUATOR_DIRECT] = "direct",
     [PST_ACTUATOR_HPA] = "hpa",
     [PST_ACTUATOR_KEDA] = "keda",
+    [PST_ACTUATOR_MARKED] = "marked",
 };
 
 const char *const pst_measure_names[PST_MEASURE_COUNT] = {

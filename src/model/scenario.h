@@ -95,6 +95,7 @@ struct pst_scenario_pool {
 
 enum pst_fault_kind {
     PST_FAULT_KILL,  /* `count` ready replicas crash at `at` */
+    PST_FAULT_EVICT, /* `count` ready replicas are ended by others at `at`; they drain first */
     PST_FAULT_SLOW,  /* `count` replicas take `factor` times as long, until `until` */
     PST_FAULT_HANG,  /* `count` replicas neither answer nor fail, until `until` */
     PST_FAULT_STUCK, /* starts that begin in the span never become ready */
@@ -143,6 +144,8 @@ enum pst_scenario_actuator {
     PST_ACTUATOR_DIRECT, /* the scaler's own actions; for peers: at once */
     PST_ACTUATOR_HPA, /* as an external metric, AverageValue 1, through a HorizontalPodAutoscaler */
     PST_ACTUATOR_KEDA, /* the same behind KEDA: polling interval, activation, cooldown */
+    /* A controller keeps the scaler's number and looks at its marks; for peers: at once. */
+    PST_ACTUATOR_MARKED,
     PST_ACTUATOR_COUNT
 };
 

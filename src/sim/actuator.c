@@ -3,26 +3,43 @@
  * with its spec, and what a pilot is shown to make one.
  *
  * Missing replicas are created; of too many, those that are not ready go first, the youngest first,
- * then the ready ones, those that became ready last first (the order of the ReplicaSet controller, less
- * the rules about nodes). A ready one drains, as a preStop hook would have it, for no longer than the
- * pool's drain deadline.
+ * then the ready ones: marked ones, then those that became ready last (the order of the ReplicaSet
+ * controller, less the rules about nodes). A ready one drains, as a preStop hook would have it, for no
+ * longer than the pool's drain deadline.
  */
 #include <string.h>
 
 #include "core/num.h"
 #include "sim/world.h"
 
+/* The HPA's: how often it asks. */
+#define SYNC (15 * PST_S)
+
 /* Wanted, as far as its spec is concerned: a pod that is told to go does not count. */
 static bool counts(const struct pst_lives_replica *replica, uint16_t pool)
 {
-    return replica->pool == pool &&
-           (replica->phase == PST_LIVES_STARTING || replica->phase == PST_LIVES_READY);
+    return replica->pool == pool && !replica->going &&
+           (replica->phase == PST_LIVES_STARTING || replica->phase == PST_LIVES_READY ||
+            replica->phase == PST_LIVES_DRAINING);
+}
+
+static uint32_t count(const struct pst_sim *sim, uint16_t pool)
+{
+    uint32_t sum = 0;
+
+    for (uint16_t r = 0; r < sim->lives.max; r++)
+        sum += counts(&sim->lives.items[r], pool);
+    return sum;
 }
 
 static bool goes_before(const struct pst_lives_replica *a, const struct pst_lives_replica *b)
 {
-    if (a->phase != b->phase)
-        return a->phase == PST_LIVES_STARTING;
+    bool a_starts = a->phase == PST_LIVES_STARTING, b_starts = b->phase == PST_LIVES_STARTING;
+
+    if (a_starts != b_starts)
+        return a_starts;
+    if (a->marked != b->marked)
+        return a->marked;
     if (a->ready_at != b->ready_at)
         return a->ready_at > b->ready_at;
     return a->number > b->number;
@@ -39,26 +56,34 @@ static void remove_one(struct pst_sim *sim, uint16_t pool)
             victim = r;
     }
     PST_ASSERT(victim != PST_REPLICA_ALL);
-    if (sim->lives.items[victim].phase == PST_LIVES_STARTING)
-        pst_fleet_side_stop(sim, victim);
-    else
-        pst_fleet_side_drain(sim, victim,
-                             pst_add_sat(sim->now, sim->scaler_config.pools[pool].drain_deadline));
+    pst_fleet_side_evict(sim, victim);
 }
 
 void pst_actuator_reconcile(struct pst_sim *sim, uint16_t pool)
 {
-    const uint32_t *phases = sim->lives.pools[pool].counts;
     uint32_t wanted = sim->pools[pool].wanted;
 
     if (!sim->pools[pool].acts)
         return;
-    while (phases[PST_LIVES_STARTING] + phases[PST_LIVES_READY] < wanted) {
+    while (count(sim, pool) < wanted) {
         if (pst_fleet_side_start(sim, pool, 0, false) != PST_OK)
             break; /* tried again in a second */
     }
-    while (phases[PST_LIVES_STARTING] + phases[PST_LIVES_READY] > wanted)
+    while (count(sim, pool) > wanted)
         remove_one(sim, pool);
+}
+
+/* What is not known changes nothing. */
+void pst_actuator_follow(struct pst_sim *sim, uint16_t index)
+{
+    struct pst_world_pool *pool = &sim->pools[index];
+    uint32_t number;
+
+    if (!pool->follows || sim->now % SYNC != 0 || sim->faults_on[PST_FAULT_OUTAGE][index] > 0 ||
+        !pst_scaler_number(sim->scaler, index, &number) || number == pool->wanted)
+        return;
+    pool->wanted = number;
+    pst_scaler_side_scaled(sim, index);
 }
 
 static struct pst_sight see(struct pst_sim *sim, uint16_t index)

@@ -8,7 +8,8 @@ void pst_faults_plan(struct pst_sim *sim)
         const struct pst_fault *fault = &sim->scenario->faults[i];
 
         pst_world_at(sim, fault->at, PST_WORLD_FAULT, i, 0);
-        if (fault->kind != PST_FAULT_KILL && fault->until > fault->at)
+        if (fault->kind != PST_FAULT_KILL && fault->kind != PST_FAULT_EVICT &&
+            fault->until > fault->at)
             pst_world_at(sim, fault->until, PST_WORLD_REPAIRED, i, 0);
     }
 }
@@ -35,6 +36,10 @@ static void strike(struct pst_sim *sim, const struct pst_fault *fault, uint16_t 
 
     if (fault->kind == PST_FAULT_KILL) {
         pst_fleet_side_crash(sim, index);
+        return;
+    }
+    if (fault->kind == PST_FAULT_EVICT) {
+        pst_fleet_side_evict(sim, index);
         return;
     }
     if (sim->engines != NULL)
@@ -70,6 +75,7 @@ static void begin(struct pst_sim *sim, const struct pst_fault *fault)
 {
     switch (fault->kind) {
     case PST_FAULT_KILL:
+    case PST_FAULT_EVICT:
     case PST_FAULT_SLOW:
     case PST_FAULT_HANG:
         strike_some(sim, fault);

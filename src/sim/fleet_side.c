@@ -126,8 +126,10 @@ void pst_fleet_side_undrain(struct pst_sim *sim, uint16_t index)
 {
     struct pst_gate_event event = {.kind = PST_EVENT_UNDRAIN};
 
+    sim->lives.items[index].marked = false;
     if (sim->lives.items[index].phase != PST_LIVES_DRAINING)
         return;
+    sim->lives.items[index].drained = false;
     enter(sim, index, PST_LIVES_READY);
     pst_scaler_side_replica(sim, index, false);
     event.u.undrain.replica = index;
@@ -158,6 +160,21 @@ void pst_fleet_side_stop(struct pst_sim *sim, uint16_t index)
     case PST_LIVES_COUNT:
         PST_ASSERT(!"a phase of lives.h");
     }
+}
+
+void pst_fleet_side_evict(struct pst_sim *sim, uint16_t index)
+{
+    struct pst_lives_replica *replica = &sim->lives.items[index];
+
+    replica->going = true;
+    if (replica->phase == PST_LIVES_READY)
+        pst_fleet_side_drain(
+            sim, index,
+            pst_add_sat(sim->now, sim->scaler_config.pools[replica->pool].drain_deadline));
+    else
+        pst_scaler_side_replica(sim, index, false);
+    if (replica->phase == PST_LIVES_STARTING || replica->drained)
+        pst_fleet_side_stop(sim, index);
 }
 
 void pst_fleet_side_crash(struct pst_sim *sim, uint16_t index)
@@ -229,7 +246,8 @@ void pst_fleet_side_drained(struct pst_sim *sim, const struct pst_gate_action *a
         return;
     if (!action->u.drained.complete)
         pst_tally_killed(&sim->tally, action->u.drained.left, sim->now);
-    if (sim->pools[sim->lives.items[index].pool].acts) {
+    sim->lives.items[index].drained = true;
+    if (sim->lives.items[index].going) {
         pst_fleet_side_stop(sim, index);
         return;
     }

@@ -41,6 +41,9 @@ struct pst_lives_replica {
     bool for_warm; /* its start leads to the warm pool */
     bool stuck;    /* it will never be ready */
     bool fails;    /* it crashes when it would be ready */
+    bool marked;   /* the next to go */
+    bool going;    /* whoever keeps the number, or an eviction, ends it: when it has drained */
+    bool drained;  /* nothing runs on it, or its time is over */
     uint16_t pool;
     uint32_t op; /* of the scaler's START; 0: none */
     uint32_t revision;

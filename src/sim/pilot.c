@@ -37,6 +37,7 @@ static bool rule_of(const struct pst_scenario_policy *policy, enum pilot_rule *r
         *ret_rule = PILOT_KEDA;
         return true;
     case PST_ACTUATOR_DIRECT:
+    case PST_ACTUATOR_MARKED:
     case PST_ACTUATOR_COUNT:
         break;
     }

@@ -85,13 +85,30 @@ static bool rule_of(enum pst_scenario_pilot pilot, enum pst_scaler_rule *ret_rul
     return false;
 }
 
+static enum pst_actuate actuate_of(enum pst_scenario_actuator actuator)
+{
+    switch (actuator) {
+    case PST_ACTUATOR_DIRECT:
+        return PST_ACTUATE_OWN;
+    case PST_ACTUATOR_MARKED:
+        return PST_ACTUATE_MARKED;
+    case PST_ACTUATOR_HPA:
+    case PST_ACTUATOR_KEDA:
+    case PST_ACTUATOR_COUNT:
+        break;
+    }
+    return PST_ACTUATE_NONE;
+}
+
 static void configure_rule(struct pst_scaler_pool *pool, const struct pst_scenario_policy *policy,
                            enum pst_scaler_rule rule)
 {
     pool->rule = (uint8_t)rule;
-    pool->actuate = policy->actuator == PST_ACTUATOR_DIRECT ? PST_ACTUATE_OWN : PST_ACTUATE_NONE;
+    pool->actuate = (uint8_t)actuate_of(policy->actuator);
     if (policy->warm != UINT32_MAX)
         pool->warm = policy->warm;
+    if (pool->actuate == PST_ACTUATE_MARKED)
+        pool->warm = 0;
     if (policy->target > 0 && rule == PST_RULE_QPS)
         pool->qps_milli = (uint32_t)pst_min_u64(policy->target, UINT32_MAX);
     if (policy->target > 0 && rule == PST_RULE_BACKLOG)

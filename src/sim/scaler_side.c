@@ -43,25 +43,31 @@ static void decided(struct pst_sim *sim, const struct pst_scaler_action *action)
         return;
     pst_tally_decided(&sim->tally,
                       &(struct pst_report_decision){.at = sim->now, .action = *action});
-    if (!pool->acts)
+    if (!pool->acts || pool->follows)
         pst_tally_moved(&sim->tally, action->pool, pool->told, desired, sim->now);
     pool->told = desired;
 }
 
 static void obey(struct pst_sim *sim, const struct pst_scaler_action *action)
 {
+    bool follows =
+        sim->pools[action->pool].follows; /* the number says who comes, and how many go */
+
     switch ((enum pst_scaler_action_kind)action->kind) {
     case PST_SCALER_START:
-        start(sim, action);
+        if (!follows)
+            start(sim, action);
         break;
     case PST_SCALER_PROMOTE:
         pst_fleet_side_promote(sim, action->u.replica.replica);
         break;
     case PST_SCALER_CANCEL:
     case PST_SCALER_REMOVE:
-        pst_fleet_side_stop(sim, action->u.replica.replica);
+        if (!follows)
+            pst_fleet_side_stop(sim, action->u.replica.replica);
         break;
-    case PST_SCALER_MARK: /* whom it drains next is no surprise here */
+    case PST_SCALER_MARK:
+        sim->lives.items[action->u.replica.replica].marked = true;
         break;
     case PST_SCALER_DRAIN:
         pst_fleet_side_drain(sim, action->u.replica.replica,
@@ -121,6 +127,7 @@ void pst_scaler_side_replica(struct pst_sim *sim, uint16_t index, bool crashed)
     event.u.replica.op = replica->op;
     event.u.replica.revision = replica->revision;
     event.u.replica.inflight = replica->inflight;
+    event.u.replica.going = replica->going;
     pst_scaler_side_event(sim, &event);
 }
 
@@ -170,6 +177,26 @@ void pst_scaler_side_second(struct pst_sim *sim)
     }
     event.u.tick.wall_s = PST_SIM_WALL_S + sim->now / PST_S;
     pst_scaler_side_event(sim, &event);
+}
+
+void pst_scaler_side_scaled(struct pst_sim *sim, uint16_t pool)
+{
+    struct pst_scaler_event event = {.kind = PST_SCALER_SCALE, .pool = pool};
+
+    event.u.scale.replicas = sim->pools[pool].wanted;
+    pst_scaler_side_event(sim, &event);
+}
+
+void pst_scaler_side_begin(struct pst_sim *sim)
+{
+    for (uint16_t p = 0; p < sim->gate_config.pools_count; p++) {
+        struct pst_scaler_event event = {.kind = PST_SCALER_SYNCED, .pool = p};
+
+        if (!sim->pools[p].follows)
+            continue;
+        pst_scaler_side_scaled(sim, p);
+        pst_scaler_side_event(sim, &event);
+    }
 }
 
 /* Slot-time of one; in token mode of one that has the engine to itself. */

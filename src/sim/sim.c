@@ -84,7 +84,8 @@ static int new_pilots(struct pst_sim *sim)
         int rc;
 
         pool->acts = sim->scaler == NULL || sim->policy->actuator != PST_ACTUATOR_DIRECT;
-        if (!pool->acts || fixed)
+        pool->follows = sim->scaler != NULL && sim->policy->actuator == PST_ACTUATOR_MARKED;
+        if (!pool->acts || pool->follows || fixed)
             continue;
         rc = pst_pilot_new(sim->policy, &sim->scaler_config.pools[p], &pool->pilot);
         if (rc != PST_OK)
@@ -152,6 +153,7 @@ static int build(struct pst_sim *sim, uint64_t seed, const char **ret_why)
         pst_arrivals_bursts(sim->scenario, pst_seed_of(seed, PST_SEED_ARRIVALS), sim->scenario->cut,
                             sim->scenario->horizon);
     populate(sim);
+    pst_scaler_side_begin(sim);
     pst_scaler_side_history(sim, pst_seed_of(seed, PST_SEED_ARRIVALS));
     pst_world_begin(sim);
     return sim->failed;

@@ -67,8 +67,10 @@ static void second(struct pst_sim *sim)
 {
     pst_fleet_side_progress(sim);
     pst_scaler_side_second(sim);
-    for (uint16_t p = 0; p < sim->gate_config.pools_count; p++)
+    for (uint16_t p = 0; p < sim->gate_config.pools_count; p++) {
+        pst_actuator_follow(sim, p);
         pst_actuator_reconcile(sim, p);
+    }
     put_point(sim);
     look_for_the_end(sim);
     if (!sim->over)

@@ -58,6 +58,7 @@ enum pst_world_event {
 struct pst_world_pool {
     struct pst_pilot *pilot; /* NULL: none looks */
     bool acts;               /* a number becomes replicas by actuator.c */
+    bool follows;            /* … and that is the scaler's: pst_scaler_number */
     uint32_t wanted;         /* replicas, as the workload's spec says */
     uint32_t told;           /* … as the last decision says */
     uint32_t inflight, queued;
@@ -145,6 +146,8 @@ void pst_fleet_side_promote(struct pst_sim *sim, uint16_t replica);
 void pst_fleet_side_drain(struct pst_sim *sim, uint16_t replica, pst_ns until);
 void pst_fleet_side_undrain(struct pst_sim *sim, uint16_t replica);
 void pst_fleet_side_stop(struct pst_sim *sim, uint16_t replica);
+/* Others end it: it drains, if it has not, and stops. */
+void pst_fleet_side_evict(struct pst_sim *sim, uint16_t replica);
 void pst_fleet_side_crash(struct pst_sim *sim, uint16_t replica);
 void pst_fleet_side_check(struct pst_sim *sim, uint16_t replica, enum pst_probe probe);
 void pst_fleet_side_drained(struct pst_sim *sim, const struct pst_gate_action *action);
@@ -153,12 +156,16 @@ void pst_fleet_side_progress(struct pst_sim *sim);
 void pst_fleet_side_event(struct pst_sim *sim, const struct pst_event *event);
 
 /* scaler_side.c. Does nothing where there is no scaler. */
+/* Of a pool whose number is kept: what is there, and how many its spec says. */
+void pst_scaler_side_begin(struct pst_sim *sim);
+void pst_scaler_side_scaled(struct pst_sim *sim, uint16_t pool);
 void pst_scaler_side_history(struct pst_sim *sim, uint64_t seed);
 void pst_scaler_side_event(struct pst_sim *sim, struct pst_scaler_event *event);
 void pst_scaler_side_replica(struct pst_sim *sim, uint16_t replica, bool crashed);
 void pst_scaler_side_second(struct pst_sim *sim);
 
 /* actuator.c */
+void pst_actuator_follow(struct pst_sim *sim, uint16_t pool);
 void pst_actuator_look(struct pst_sim *sim, uint16_t pool);
 void pst_actuator_reconcile(struct pst_sim *sim, uint16_t pool);
 
