@@ -173,11 +173,11 @@ int pst_scalar_endpoint(const char *text)
     const bool is_tls = strncmp(text, tls, sizeof tls - 1) == 0;
     struct pst_scalar_url url;
     char plain[1024];
+    int len = snprintf(plain, sizeof plain, "%s%s", is_tls ? "http://" : "",
+                       is_tls ? text + sizeof tls - 1 : text);
 
-    if (strlen(text) >= sizeof plain)
+    if (len < 0 || (size_t)len >= sizeof plain)
         return PST_E_FULL;
-    snprintf(plain, sizeof plain, "%s%s", is_tls ? "http://" : "",
-             is_tls ? text + sizeof tls - 1 : text);
     return pst_scalar_url(plain, &url) == PST_OK ? PST_OK : PST_E_SYNTAX;
 }
 
