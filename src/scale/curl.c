@@ -29,7 +29,8 @@ static void act(struct pst_curl *curl, curl_socket_t fd, int what)
 {
     int running;
 
-    PST_ASSERT(curl_multi_socket_action(curl->multi, fd, what, &running) == CURLM_OK);
+    /* Where it lacks memory, the requests that it concerns run into their time-outs. */
+    (void)curl_multi_socket_action(curl->multi, fd, what, &running);
     collect_ended(curl);
     tell(curl);
 }
@@ -78,16 +79,18 @@ static int socket_wanted(CURL *easy, curl_socket_t fd, int what, void *user, voi
         events |= EPOLLIN;
     if (what & CURL_POLL_OUT)
         events |= EPOLLOUT;
-    if (watched != NULL)
-        return pst_io_want(&watched->io, events) == PST_OK ? 0 : -1;
+    if (watched != NULL) {
+        pst_io_want(&watched->io, events);
+        return 0;
+    }
     watched = calloc(1, sizeof *watched);
     if (watched == NULL)
-        return -1;
+        return 0; /* -1 would be the end of all; this request times out */
     watched->curl = curl;
     watched->io = (struct pst_io){.fd = fd, .events = events, .ready = socket_ready};
     if (pst_io_add(curl->loop, &watched->io) != PST_OK) {
         free(watched);
-        return -1;
+        return 0;
     }
     curl_multi_assign(curl->multi, fd, watched);
     return 0;

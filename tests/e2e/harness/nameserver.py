@@ -21,10 +21,10 @@ class Nameserver:
         while True:
             try:
                 query, peer = self.sock.recvfrom(4096)
+                self.asked += 1
+                self.sock.sendto(self._answer(query), peer)
             except OSError:
                 return
-            self.asked += 1
-            self.sock.sendto(self._answer(query), peer)
 
     def _answer(self, query):
         end = query.index(b"\0", 12) + 5  # the name, its type and class
