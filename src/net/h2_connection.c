@@ -8,6 +8,7 @@
 #include "net/h2_inside.h"
 
 #define OUTPUT_MAX     ((size_t)64 * 1024)
+#define READ_MAX       ((size_t)16 * 1024) /* some hundred requests: the loop is not one client's */
 #define LINGER         PST_S
 #define DRAIN_PATIENCE PST_S /* for the answer to our ping */
 
@@ -220,7 +221,7 @@ static void readable(struct pst_h2_connection *c)
 {
     size_t size;
     char *scratch = pst_loop_scratch(c->server->loop, &size);
-    ssize_t n = receive(c, scratch, size);
+    ssize_t n = receive(c, scratch, size < READ_MAX ? size : READ_MAX);
 
     if (n > 0)
         take(c, scratch, (size_t)n);
