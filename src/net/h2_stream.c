@@ -71,12 +71,22 @@ void *pst_h2_user(const struct pst_h2_stream *stream)
 }
 
 /* nghttp2 copies names and values, and declares them writable all the same. */
+static uint8_t *bytes_of(struct pst_slice slice)
+{
+    union {
+        const char *in;
+        uint8_t *out;
+    } bytes = {.in = slice.at};
+
+    return bytes.out;
+}
+
 static nghttp2_nv line_of(struct pst_slice name, struct pst_slice value)
 {
     return (nghttp2_nv){
-        .name = (uint8_t *)(uintptr_t)name.at,
+        .name = bytes_of(name),
         .namelen = name.len,
-        .value = (uint8_t *)(uintptr_t)value.at,
+        .value = bytes_of(value),
         .valuelen = value.len,
         .flags = NGHTTP2_NV_FLAG_NONE,
     };

@@ -73,7 +73,10 @@ int pst_rpc_server_new(struct pst_loop *loop, const struct pst_rpc_config *confi
                        struct pst_rpc_server **ret_server);
 int pst_rpc_server_listen(struct pst_rpc_server *server, const char *address);
 uint16_t pst_rpc_server_port(const struct pst_rpc_server *server);
-/* GOAWAY; streams of the server's end with OK trailers, unary calls with their answer; then closed. */
+/*
+ * GOAWAY; streams of the server's end with OK trailers (gone() is called), unary calls with their answer;
+ * then each connection is closed, and figures say 0 of them when all are.
+ */
 void pst_rpc_server_drain(struct pst_rpc_server *server);
 void pst_rpc_server_figures(const struct pst_rpc_server *server,
                             struct pst_rpc_figures *ret_figures);
@@ -83,9 +86,9 @@ void *pst_rpc_server_user(const struct pst_rpc *rpc);
 void pst_rpc_set_user(struct pst_rpc *rpc, void *user);
 void *pst_rpc_user(const struct pst_rpc *rpc);
 
-/* Copied. Of a unary call at most one. */
+/* Copied. Of a unary call at most one. PST_E_FULL: the client of a stream takes too little (256 KiB). */
 int pst_rpc_send(struct pst_rpc *rpc, struct pst_slice message);
-/* The same, in place of what has not left yet. */
+/* Of a stream: the same, in place of what has not begun to leave. */
 int pst_rpc_latest(struct pst_rpc *rpc, struct pst_slice message);
 /* Trailers; `message` may be NULL. */
 void pst_rpc_end(struct pst_rpc *rpc, enum pst_rpc_status status, const char *message);

@@ -6,6 +6,7 @@
 #define HELLO    PREFACE SETTINGS
 
 #define FLOOD 30000
+#define MANY  6000 /* more than may be reset young */
 
 static struct wire wire;
 static struct client others[16];
@@ -119,6 +120,24 @@ static void test_made_to_reset(void **state)
     assert_int_equal(owner.called, owner.gone);
 }
 
+/* Who leaves what was open for a while is no flood, however much it is at once. */
+static void test_many_leave(void **state)
+{
+    pst_ns opened_at;
+    uint32_t i;
+
+    (void)state;
+    for (i = 0; i < MANY; i++)
+        ask("/x.X/Watch");
+    UNTIL(owner.watched == MANY);
+    opened_at = pst_loop_now(loop);
+    UNTIL(pst_loop_now(loop) > opened_at + PST_S);
+    for (i = 0; i < MANY; i++)
+        reset_it(&client.calls[i]);
+    UNTIL(owner.unwatched == MANY);
+    assert_int_equal(client.goaways, 0);
+}
+
 static void test_not_http2(void **state)
 {
     static const char *const texts[] = {
@@ -153,6 +172,35 @@ static void test_header_list(void **state)
     UNTIL(call->closed);
     assert_int_equal(call->http_status, 431);
     assert_int_equal(owner.called, 1);
+    call = ask("/x.X/Echo");
+    UNTIL(call->closed);
+    assert_int_equal(call->grpc_status, PST_RPC_OK);
+}
+
+/* Halves of requests are bounded together: those that are too many are refused, the others go on. */
+static void test_halves(void **state)
+{
+    static char half[60000] = {0, 0, 1, 0, 0};
+    struct pst_rpc_config c = config();
+    struct call *call;
+    uint32_t i, refused = 0;
+
+    (void)state;
+    c.message_max = 1 << 20;
+    restart(&c, 0);
+    for (i = 0; i < 400; i++)
+        client_request(&client, "POST", "/x.X/Echo", GRPC, NULL, NULL, half, sizeof half, false);
+    for (i = 0; i < 400; i++) {
+        call = &client.calls[i];
+        UNTIL(call->closed || call->body_at == sizeof half);
+    }
+    UNTIL(client.unsent_len == 0 && client.closed_count > 0 && figures().open < 300);
+    for (i = 0; i < 400; i++)
+        refused += client.calls[i].grpc_status == PST_RPC_RESOURCE_EXHAUSTED;
+    assert_in_range(refused, 100, 200); /* 16 MiB hold 279 */
+    client_close(&client);
+    WIRE_UNTIL(loop, figures().open == 0);
+    client_connect(&client, pst_rpc_server_port(server), 0);
     call = ask("/x.X/Echo");
     UNTIL(call->closed);
     assert_int_equal(call->grpc_status, PST_RPC_OK);
@@ -299,16 +347,10 @@ static void test_pings_are_answered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_floods),
-        TEST(test_rapid_reset),
-        TEST(test_made_to_reset),
-        TEST(test_not_http2),
-        TEST(test_header_list),
-        TEST(test_streams_max),
-        TEST(test_connections_max),
-        TEST(test_one_call_each),
-        TEST(test_idle),
-        TEST(test_pings_are_answered),
+        TEST(test_floods),        TEST(test_rapid_reset), TEST(test_made_to_reset),
+        TEST(test_many_leave),    TEST(test_not_http2),   TEST(test_header_list),
+        TEST(test_halves),        TEST(test_streams_max), TEST(test_connections_max),
+        TEST(test_one_call_each), TEST(test_idle),        TEST(test_pings_are_answered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
