@@ -104,6 +104,16 @@ static bool is_address(const char *ip)
            (inet_pton(AF_INET, ip, bytes) == 1 || inet_pton(AF_INET6, ip, bytes) == 1);
 }
 
+/* Names and uids go into URLs, logs and pages: DNS names are of nothing else. */
+static bool is_name(const char *name, size_t size)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+    size_t len = strlen(name);
+
+    return len > 0 && len < size && strspn(name, allowed) == len;
+}
+
 int pst_kube_pod_read(const cJSON *object, uint16_t port, struct pst_kube_pod *ret_pod)
 {
     const cJSON *meta = get(object, "metadata"), *status = get(object, "status");
@@ -111,8 +121,7 @@ int pst_kube_pod_read(const cJSON *object, uint16_t port, struct pst_kube_pod *r
     const char *revision = text(get(meta, "labels"), "pod-template-hash");
     struct pst_kube_pod pod = {0};
 
-    if (*name == '\0' || strlen(name) >= sizeof pod.name || *uid == '\0' ||
-        strlen(uid) >= sizeof pod.uid)
+    if (!is_name(name, sizeof pod.name) || !is_name(uid, sizeof pod.uid))
         return PST_E_SYNTAX;
     strcpy(pod.name, name);
     strcpy(pod.uid, uid);

@@ -666,6 +666,8 @@ static void test_objects(void **state)
         {"{\"metadata\":{\"name\":\"a\"}}", PST_E_SYNTAX},
         {"{\"metadata\":{\"name\":\"\",\"uid\":\"u\"}}", PST_E_SYNTAX},
         {"{\"metadata\":{\"name\":1,\"uid\":\"u\"}}", PST_E_SYNTAX},
+        {"{\"metadata\":{\"name\":\"a/../b\",\"uid\":\"u\"}}", PST_E_SYNTAX},
+        {"{\"metadata\":{\"name\":\"a\",\"uid\":\"u\\n\"}}", PST_E_SYNTAX},
         {"{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"}}", PST_OK},
         {"{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"labels\":7,\"annotations\":[],"
          "\"deletionTimestamp\":{},\"creationTimestamp\":\"soon\"},\"spec\":[],\"status\":\"up\"}",
