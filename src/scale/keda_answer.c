@@ -97,8 +97,9 @@ static void not_known(const struct pst_keda_world *world, uint16_t pool,
 
 void pst_keda_answer_active(bool active, struct pst_keda_answer *answer)
 {
-    Externalscaler__IsActiveResponse response = EXTERNALSCALER__IS_ACTIVE_RESPONSE__INIT;
+    Externalscaler__IsActiveResponse response;
 
+    externalscaler__is_active_response__init(&response);
     response.result = active;
     pack(&response.base, answer);
 }
@@ -138,8 +139,8 @@ static uint64_t target_integer(uint64_t target_milli)
 void pst_keda_metric_spec(const struct pst_keda_world *world, struct pst_slice request,
                           struct pst_keda_answer *answer)
 {
-    Externalscaler__GetMetricSpecResponse response = EXTERNALSCALER__GET_METRIC_SPEC_RESPONSE__INIT;
-    Externalscaler__MetricSpec spec = EXTERNALSCALER__METRIC_SPEC__INIT, *specs[] = {&spec};
+    Externalscaler__GetMetricSpecResponse response;
+    Externalscaler__MetricSpec spec, *specs[] = {&spec};
     char name[PST_KEDA_NAME_MAX];
     struct pst_keda_ask ask;
     uint64_t target;
@@ -148,9 +149,11 @@ void pst_keda_metric_spec(const struct pst_keda_world *world, struct pst_slice r
         return;
     pst_keda_ask_name(world->config, &ask, name);
     target = pst_export_target(&ask.export_, &world->config->scaler.pools[ask.pool]);
+    externalscaler__metric_spec__init(&spec);
     spec.metricname = name;
     spec.targetsize = (int64_t)target_integer(target);
     spec.targetsizefloat = (double)target / (double)MILLI;
+    externalscaler__get_metric_spec_response__init(&response);
     response.n_metricspecs = 1;
     response.metricspecs = specs;
     pack(&response.base, answer);
@@ -168,8 +171,8 @@ static int64_t value_integer(uint64_t value_milli, uint64_t target_milli)
 static void answer_value(const struct pst_keda_world *world, const struct pst_keda_ask *ask,
                          char *name, pst_ns now, struct pst_keda_answer *answer)
 {
-    Externalscaler__GetMetricsResponse response = EXTERNALSCALER__GET_METRICS_RESPONSE__INIT;
-    Externalscaler__MetricValue value = EXTERNALSCALER__METRIC_VALUE__INIT, *values[] = {&value};
+    Externalscaler__GetMetricsResponse response;
+    Externalscaler__MetricValue value, *values[] = {&value};
     struct pst_export_input input;
     uint64_t milli;
 
@@ -178,10 +181,12 @@ static void answer_value(const struct pst_keda_world *world, const struct pst_ke
         not_known(world, ask->pool, answer);
         return;
     }
+    externalscaler__metric_value__init(&value);
     value.metricname = name;
     value.metricvalue = value_integer(
         milli, pst_export_target(&ask->export_, &world->config->scaler.pools[ask->pool]));
     value.metricvaluefloat = (double)milli / (double)MILLI;
+    externalscaler__get_metrics_response__init(&response);
     response.n_metricvalues = 1;
     response.metricvalues = values;
     pack(&response.base, answer);
@@ -190,13 +195,14 @@ static void answer_value(const struct pst_keda_world *world, const struct pst_ke
 void pst_keda_metrics(const struct pst_keda_world *world, struct pst_slice request, pst_ns now,
                       struct pst_keda_answer *answer)
 {
-    static const Externalscaler__ScaledObjectRef nobody = EXTERNALSCALER__SCALED_OBJECT_REF__INIT;
+    Externalscaler__ScaledObjectRef nobody;
     struct arena arena;
     const Externalscaler__GetMetricsRequest *message =
         (void *)unpack(&arena, &externalscaler__get_metrics_request__descriptor, request, answer);
     char name[PST_KEDA_NAME_MAX];
     struct pst_keda_ask ask;
 
+    externalscaler__scaled_object_ref__init(&nobody);
     if (message == NULL ||
         !read_ask(world, message->scaledobjectref == NULL ? &nobody : message->scaledobjectref,
                   answer, &ask))

@@ -177,9 +177,10 @@ static void ask(enum method method, const char *metadata, const char *name)
 
     trigger(&t, metadata);
     if (method == METRICS) {
-        Externalscaler__GetMetricsRequest request = EXTERNALSCALER__GET_METRICS_REQUEST__INIT;
+        Externalscaler__GetMetricsRequest request;
         char own[128];
 
+        externalscaler__get_metrics_request__init(&request);
         request.scaledobjectref = &t.ref;
         request.metricname = strcpy(own, name);
         len = externalscaler__get_metrics_request__pack(&request, packed);
