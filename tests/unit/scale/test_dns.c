@@ -122,9 +122,9 @@ static size_t answer(const unsigned char *query, size_t len, bool is_tcp, unsign
         rcode = ns_r_noerror; /* the name exists, and has none of these */
     memcpy(out, query, at);
     if (zone != NULL) {
-        rcode = zone->manner == NO_NAME   ? ns_r_nxdomain
+        rcode = zone->manner == NO_NAME ? ns_r_nxdomain
                 : zone->manner == FAILS ? ns_r_servfail
-                                           : ns_r_noerror;
+                                        : ns_r_noerror;
         if (zone->manner == SILENT)
             return 0;
         if (zone->manner == GARBAGE) {
