@@ -1,4 +1,4 @@
-/* check.c - what `run`, a reload and `sim` would say of a file, without any of them. */
+/* check.c - what `run`, a reload, `sim` and an HPA would make of files, without any of them. */
 #include "cmd/commands.h"
 
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "cmd/options.h"
 #include "config/config.h"
+#include "config/manifest.h"
 #include "config/scenario.h"
 #include "config/source.h"
 
@@ -29,19 +30,17 @@ static void print_problem(const char *path, const struct pst_problem *p)
     printf(" %s: %s\n", level_name(p->level), p->message);
 }
 
-/* A file of either kind, read; `config` and `scenario` are NULL where it cannot be used. */
+/* A file of any kind, read; `config` and `scenario` are NULL where it cannot be used. */
 struct reading {
     const char *path;
-    bool is_scenario;
+    enum { CONFIGURATION, SCENARIO, MANIFESTS } kind;
     struct pst_config *config;
     struct pst_scenario_file *scenario;
+    size_t file; /* among the manifests; SIZE_MAX: none */
+    struct pst_manifests_count manifests;
     struct pst_problems problems;
+    int rc;
 };
-
-static bool is_usable(const struct reading *reading)
-{
-    return reading->config != NULL || reading->scenario != NULL;
-}
 
 static void print_config(const struct reading *reading, size_t warnings)
 {
@@ -74,9 +73,12 @@ static void print_text(const struct reading *reading)
 
     for (size_t i = 0; i < problems->count; i++)
         print_problem(reading->path, &problems->item[i]);
-    if (!is_usable(reading))
+    if (reading->rc != PST_OK)
         printf("%s: %zu errors, %zu warnings\n", reading->path, problems->errors, warnings);
-    else if (reading->is_scenario)
+    else if (reading->kind == MANIFESTS)
+        printf("%s: ok, manifests; objects %zu, judged %zu, warnings %zu\n", reading->path,
+               reading->manifests.objects, reading->manifests.judged, warnings);
+    else if (reading->kind == SCENARIO)
         print_scenario(reading, warnings);
     else
         print_config(reading, warnings);
@@ -85,14 +87,14 @@ static void print_text(const struct reading *reading)
 /* False: out of memory. */
 static bool print_json(const struct reading *reading)
 {
+    static const char *const kinds[] = {"configuration", "scenario", "manifests"};
     const struct pst_problems *problems = &reading->problems;
     cJSON *root = cJSON_CreateObject();
     cJSON *list = NULL;
     char *text = NULL;
     bool whole = cJSON_AddStringToObject(root, "file", reading->path) != NULL &&
-                 cJSON_AddStringToObject(
-                     root, "kind", reading->is_scenario ? "scenario" : "configuration") != NULL &&
-                 cJSON_AddBoolToObject(root, "ok", is_usable(reading)) != NULL &&
+                 cJSON_AddStringToObject(root, "kind", kinds[reading->kind]) != NULL &&
+                 cJSON_AddBoolToObject(root, "ok", reading->rc == PST_OK) != NULL &&
                  (list = cJSON_AddArrayToObject(root, "problems")) != NULL;
 
     for (size_t i = 0; whole && i < problems->count; i++) {
@@ -114,22 +116,86 @@ static bool print_json(const struct reading *reading)
 }
 
 /* Read once, for it may be a pipe. */
-static int read_file(const char *path, struct reading *reading)
+static int read_file(struct pst_manifests *manifests, struct reading *reading)
 {
+    const char *path = reading->path;
     char *text = NULL;
     size_t len;
     int rc;
 
-    *reading = (struct reading){.path = path};
     rc = pst_source_read(path, &reading->problems, &text, &len);
     if (rc != PST_OK)
         return rc;
-    reading->is_scenario = pst_scenario_is(text, len);
-    rc = reading->is_scenario
-             ? pst_scenario_parse(path, text, len, &reading->scenario, &reading->problems)
-             : pst_config_parse(path, text, len, &reading->config, &reading->problems);
+    if (pst_manifests_is(text, len)) {
+        reading->kind = MANIFESTS;
+        rc = pst_manifests_add(manifests, text, len, &reading->problems, &reading->file);
+    } else if (pst_scenario_is(text, len)) {
+        reading->kind = SCENARIO;
+        rc = pst_scenario_parse(path, text, len, &reading->scenario, &reading->problems);
+    } else {
+        rc = pst_config_parse(path, text, len, &reading->config, &reading->problems);
+        if (rc == PST_OK)
+            rc = pst_manifests_config(manifests, reading->config);
+    }
     free(text);
     return rc;
+}
+
+/* All files first: what a manifest is measured by may stand in any of them. */
+static void read_all(struct pst_manifests *manifests, struct reading *readings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        readings[i].rc = read_file(manifests, &readings[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (readings[i].file != SIZE_MAX)
+            pst_manifests_judge(manifests, readings[i].file, &readings[i].problems,
+                                &readings[i].manifests);
+    }
+}
+
+static int say_all(const struct reading *readings, size_t count, bool json)
+{
+    int exit_code = PST_EXIT_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        if (readings[i].rc == PST_E_NOMEM) {
+            fputs("penstock check: out of memory\n", stderr);
+            return PST_EXIT_FAILED;
+        }
+        if (readings[i].rc != PST_OK)
+            exit_code = PST_EXIT_USAGE;
+        if (!json)
+            print_text(&readings[i]);
+        else if (!print_json(&readings[i]))
+            return PST_EXIT_FAILED;
+    }
+    return fflush(stdout) == 0 ? exit_code : PST_EXIT_FAILED;
+}
+
+static int check(char **paths, size_t count, bool json)
+{
+    struct reading *readings = calloc(count, sizeof *readings);
+    struct pst_manifests *manifests = NULL;
+    int exit_code = PST_EXIT_FAILED;
+
+    if (readings == NULL || pst_manifests_new(&manifests) != PST_OK) {
+        fputs("penstock check: out of memory\n", stderr);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            readings[i].path = paths[i];
+            readings[i].file = SIZE_MAX;
+        }
+        read_all(manifests, readings, count);
+        exit_code = say_all(readings, count, json);
+        for (size_t i = 0; i < count; i++) {
+            pst_problems_done(&readings[i].problems);
+            pst_config_free(readings[i].config);
+            pst_scenario_free(readings[i].scenario);
+        }
+    }
+    pst_manifests_free(manifests);
+    free(readings);
+    return exit_code;
 }
 
 int pst_cmd_check(int argc, char **argv)
@@ -139,45 +205,32 @@ int pst_cmd_check(int argc, char **argv)
         {.name = "json",
          .kind = PST_OPTION_FLAG,
          .value = &json,
-         .help = "One JSON object: file, kind, ok, problems with level, line, column, message."},
+         .help = "One JSON object for each file, a line each: file, kind, ok, problems with level, "
+                 "line, column, message."},
     };
     const struct pst_usage usage = {
         .command = "check",
-        .operands = "FILE",
-        .summary = "Reads a configuration as `run` does, or a scenario as `sim` does, and says all "
-                   "that is "
-                   "wrong with it.",
+        .operands = "FILE...",
+        .summary = "Reads a configuration as `run` does, a scenario as `sim` does, and a cluster's "
+                   "manifests, and says all that is wrong with them.",
         .detail =
             "Errors and warnings are lines of the form FILE:LINE:COLUMN: error: MESSAGE; the last\n"
-            "line sums them up. Warnings do not change the exit status: 0 when the file can be\n"
-            "used, 2 when it cannot.",
+            "line of a file sums them up. Manifests (ScaledObject, HorizontalPodAutoscaler,\n"
+            "Deployment, StatefulSet) are looked at for what makes replicas flap, come late or "
+            "leave\n"
+            "with work; give the configuration beside them, and they are measured by its numbers.\n"
+            "Warnings do not change the exit status: 0 when the files can be used, 2 when one "
+            "cannot.",
         .options = options,
         .count = PST_COUNT_OF(options),
     };
     const int first = pst_options_read(&usage, argc, argv);
-    struct reading reading;
-    int rc, exit_code;
 
     if (first < 0)
         return first == -1 ? PST_EXIT_OK : PST_EXIT_USAGE;
-    if (argc - first != 1) {
-        fputs("penstock check: one FILE is expected\n", stderr);
+    if (argc - first < 1 || argc - first > PST_MANIFESTS_MAX) {
+        fprintf(stderr, "penstock check: 1 to %d FILEs are expected\n", PST_MANIFESTS_MAX);
         return PST_EXIT_USAGE;
     }
-    rc = read_file(argv[first], &reading);
-    exit_code = rc == PST_OK ? PST_EXIT_OK : PST_EXIT_USAGE;
-    if (rc == PST_E_NOMEM) {
-        fputs("penstock check: out of memory\n", stderr);
-        exit_code = PST_EXIT_FAILED;
-    } else if (!json) {
-        print_text(&reading);
-    } else if (!print_json(&reading)) {
-        exit_code = PST_EXIT_FAILED;
-    }
-    if (fflush(stdout) != 0)
-        exit_code = PST_EXIT_FAILED;
-    pst_problems_done(&reading.problems);
-    pst_config_free(reading.config);
-    pst_scenario_free(reading.scenario);
-    return exit_code;
+    return check(argv + first, (size_t)(argc - first), json);
 }

@@ -16,7 +16,7 @@ struct owned {
 };
 
 static int parse(struct owned *owned, const char *path, const char *text, size_t len,
-                 struct pst_problems *problems)
+                 enum pst_schema_secrets secrets, struct pst_problems *problems)
 {
     const struct pst_config_reader reader = {&owned->arena, problems};
     const struct pst_tree_node *root;
@@ -28,7 +28,7 @@ static int parse(struct owned *owned, const char *path, const char *text, size_t
     rc = pst_tree_read(text, len, &owned->arena, problems, &root);
     if (rc != PST_OK)
         return rc;
-    pst_schema_read(&pst_schema, root, draft, &owned->arena, problems);
+    pst_schema_read(&pst_schema, root, draft, secrets, &owned->arena, problems);
     pst_draft_resolve(draft, &reader);
     draft->config.path = pst_arena_text(&owned->arena, path, strlen(path));
     draft->config.text = pst_arena_text(&owned->arena, text, len);
@@ -42,7 +42,8 @@ static int parse(struct owned *owned, const char *path, const char *text, size_t
     return PST_OK;
 }
 
-int pst_config_parse(const char *path, const char *text, size_t len, struct pst_config **ret_config,
+static int parse_new(const char *path, const char *text, size_t len,
+                     enum pst_schema_secrets secrets, struct pst_config **ret_config,
                      struct pst_problems *problems)
 {
     struct owned *owned = calloc(1, sizeof *owned);
@@ -52,7 +53,7 @@ int pst_config_parse(const char *path, const char *text, size_t len, struct pst_
     if (owned == NULL)
         return PST_E_NOMEM;
     pst_arena_init(&owned->arena, MEMORY_MAX);
-    rc = parse(owned, path, text, len, problems);
+    rc = parse(owned, path, text, len, secrets, problems);
     pst_problems_sort(problems);
     if (rc != PST_OK) {
         pst_config_free(&owned->config);
@@ -60,6 +61,18 @@ int pst_config_parse(const char *path, const char *text, size_t len, struct pst_
     }
     *ret_config = &owned->config;
     return PST_OK;
+}
+
+int pst_config_parse(const char *path, const char *text, size_t len, struct pst_config **ret_config,
+                     struct pst_problems *problems)
+{
+    return parse_new(path, text, len, PST_SCHEMA_OWN, ret_config, problems);
+}
+
+int pst_config_parse_elsewhere(const char *path, const char *text, size_t len,
+                               struct pst_config **ret_config, struct pst_problems *problems)
+{
+    return parse_new(path, text, len, PST_SCHEMA_ELSEWHERE, ret_config, problems);
 }
 
 int pst_config_read(const char *path, struct pst_config **ret_config, struct pst_problems *problems)

@@ -244,6 +244,9 @@ int pst_config_read(const char *path, struct pst_config **ret_config,
 /* The same from memory; `path` names it in messages. */
 int pst_config_parse(const char *path, const char *text, size_t len, struct pst_config **ret_config,
                      struct pst_problems *problems);
+/* The same of a file that is another machine's: secrets are not looked for, and such a configuration cannot run. */
+int pst_config_parse_elsewhere(const char *path, const char *text, size_t len,
+                               struct pst_config **ret_config, struct pst_problems *problems);
 void pst_config_free(struct pst_config *config);
 void pst_problems_done(struct pst_problems *problems);
 

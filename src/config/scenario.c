@@ -87,7 +87,7 @@ static int parse(struct pst_scenario_file *file, const char *path, const char *t
     rc = pst_tree_read(text, len, &file->arena, problems, &root);
     if (rc != PST_OK)
         return rc;
-    pst_schema_read(&pst_schema_scenario, root, draft, &file->arena, problems);
+    pst_schema_read(&pst_schema_scenario, root, draft, PST_SCHEMA_OWN, &file->arena, problems);
     pst_draft_resolve(&draft->base, &reader);
     resolve_whole(&r);
     pst_scenario_resolve_pools(&r);

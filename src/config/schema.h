@@ -97,8 +97,12 @@ struct pst_section {
 
 extern const struct pst_section pst_schema;
 
+/* Secrets of a file that is another machine's are not there: each is taken for its own name. */
+enum pst_schema_secrets { PST_SCHEMA_OWN, PST_SCHEMA_ELSEWHERE };
+
 /* Fills `base` from the map. All problems go to the list. */
 void pst_schema_read(const struct pst_section *section, const struct pst_tree_node *map, void *base,
-                     struct pst_arena *arena, struct pst_problems *problems);
+                     enum pst_schema_secrets secrets, struct pst_arena *arena,
+                     struct pst_problems *problems);
 
 #endif

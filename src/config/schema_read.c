@@ -15,6 +15,7 @@
 #define SECRET   "a secret is not written here; say {env: NAME} or {file: PATH}"
 
 struct walk {
+    enum pst_schema_secrets secrets;
     struct pst_arena *arena;
     struct pst_problems *problems;
 };
@@ -71,6 +72,14 @@ static void read_scalar(struct walk *w, const char *name, const struct pst_field
                  rc == PST_E_FULL ? "is out of range" : "cannot be read", form);
 }
 
+/* What need not be a secret; "" is a value too. */
+static void read_plain(struct walk *w, const struct pst_tree_node *node, void *place)
+{
+    char *text = pst_arena_text(w->arena, node->text, strlen(node->text));
+
+    memcpy(place, &text, sizeof text);
+}
+
 static void read_secret(struct walk *w, const char *name, const struct pst_tree_node *node,
                         void *place)
 {
@@ -85,20 +94,16 @@ static void read_secret(struct walk *w, const char *name, const struct pst_tree_
         complain(w, node, "%s: " SECRET, name);
         return;
     }
+    if (w->secrets == PST_SCHEMA_ELSEWHERE) {
+        read_plain(w, from, place);
+        return;
+    }
     rc = env != NULL ? pst_secret_from_env(env->text, w->arena, &secret, &fault)
                      : pst_secret_from_file(file->text, w->arena, &secret, &fault);
     if (rc == PST_OK)
         memcpy(place, &secret, sizeof secret);
     else
         complain(w, from, "%s: %.200s: %s", name, from->text, fault);
-}
-
-/* What need not be a secret; "" is a value too. */
-static void read_plain(struct walk *w, const struct pst_tree_node *node, void *place)
-{
-    char *text = pst_arena_text(w->arena, node->text, strlen(node->text));
-
-    memcpy(place, &text, sizeof text);
 }
 
 /* The name of a NAMED element, and the defaults that hang on it. */
@@ -249,9 +254,10 @@ static void read_section(struct walk *w, const struct pst_section *section,
 }
 
 void pst_schema_read(const struct pst_section *section, const struct pst_tree_node *map, void *base,
-                     struct pst_arena *arena, struct pst_problems *problems)
+                     enum pst_schema_secrets secrets, struct pst_arena *arena,
+                     struct pst_problems *problems)
 {
-    struct walk w = {arena, problems};
+    struct walk w = {secrets, arena, problems};
 
     read_section(&w, section, map, base);
 }

@@ -8,6 +8,7 @@
 #define BYTES_MAX   (UINT32_C(1) << 20)
 #define NODES_MAX   20000
 #define DEPTH_MAX   16
+#define DEEPER_MAX  32 /* of documents that others read too */
 #define ANCHORS_MAX 64
 #define ALIASES_MAX 64
 
@@ -22,6 +23,8 @@ struct loader {
     struct pst_problems *problems;
     struct anchor anchors[ANCHORS_MAX];
     size_t anchors_count, aliases_count, nodes_count;
+    unsigned depth_max;
+    bool has_lines; /* texts may have line breaks and tabs */
 };
 
 static const struct pst_tree_node *read_node(struct loader *l, const yaml_event_t *event,
@@ -95,6 +98,8 @@ static const struct pst_tree_node *read_text(struct loader *l, const yaml_event_
     if (node == NULL)
         return NULL;
     for (size_t i = 0; i < len; i++) {
+        if (l->has_lines && (value[i] == '\n' || value[i] == '\t'))
+            continue;
         if ((unsigned char)value[i] < ' ' || value[i] == 0x7f) {
             complain(l, &event->start_mark,
                      "control characters and line breaks have no place here");
@@ -216,7 +221,7 @@ static const struct pst_tree_node *read_node(struct loader *l, const yaml_event_
     const struct pst_tree_node *node = NULL;
     const yaml_char_t *anchor = NULL, *tag = NULL;
 
-    if (depth == DEPTH_MAX) {
+    if (depth == l->depth_max) {
         complain(l, &event->start_mark, "nested too deeply");
         return NULL;
     }
@@ -274,6 +279,28 @@ static const struct pst_tree_node *read_stream(struct loader *l)
     return NULL;
 }
 
+/* False: something was said, or there is no memory. */
+static bool read_documents(struct loader *l, struct pst_tree_node *list)
+{
+    yaml_event_t event;
+    bool good = true, end = false;
+
+    while (good && !end && next_event(l, &event)) {
+        const yaml_event_type_t type = event.type;
+
+        end = type == YAML_STREAM_END_EVENT;
+        if (type == YAML_DOCUMENT_START_EVENT) {
+            l->anchors_count = 0; /* names are a document's own */
+        } else if (type != YAML_STREAM_START_EVENT && type != YAML_DOCUMENT_END_EVENT && !end) {
+            const struct pst_tree_node *root = read_node(l, &event, 0);
+
+            good = root != NULL && (root->kind != PST_TREE_MAP || append(l, list, root));
+        }
+        yaml_event_delete(&event);
+    }
+    return good && end;
+}
+
 /* libyaml counts a byte order mark as a column, and takes the first key for an indented one. */
 static size_t mark_of(const char *text, size_t len)
 {
@@ -282,21 +309,30 @@ static size_t mark_of(const char *text, size_t len)
     return len >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
 }
 
+static int begin(struct loader *l, const char *text, size_t len)
+{
+    const size_t mark = mark_of(text, len);
+
+    if (len > BYTES_MAX) {
+        pst_problems_add(l->problems, PST_PROBLEM_ERROR, 0, 0, "larger than 1 MiB");
+        return PST_E_INVALID;
+    }
+    if (!yaml_parser_initialize(&l->parser))
+        return PST_E_NOMEM;
+    yaml_parser_set_encoding(&l->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&l->parser, (const unsigned char *)text + mark, len - mark);
+    return PST_OK;
+}
+
 int pst_tree_read(const char *text, size_t len, struct pst_arena *arena,
                   struct pst_problems *problems, const struct pst_tree_node **ret_root)
 {
-    const size_t mark = mark_of(text, len);
-    struct loader l = {.arena = arena, .problems = problems};
+    struct loader l = {.arena = arena, .problems = problems, .depth_max = DEPTH_MAX};
     const struct pst_tree_node *root;
+    int rc = begin(&l, text, len);
 
-    if (len > BYTES_MAX) {
-        pst_problems_add(problems, PST_PROBLEM_ERROR, 0, 0, "larger than 1 MiB");
-        return PST_E_INVALID;
-    }
-    if (!yaml_parser_initialize(&l.parser))
-        return PST_E_NOMEM;
-    yaml_parser_set_encoding(&l.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&l.parser, (const unsigned char *)text + mark, len - mark);
+    if (rc != PST_OK)
+        return rc;
     root = read_stream(&l);
     yaml_parser_delete(&l.parser);
 
@@ -311,6 +347,28 @@ int pst_tree_read(const char *text, size_t len, struct pst_arena *arena,
     }
     *ret_root = root;
     return PST_OK;
+}
+
+int pst_tree_read_documents(const char *text, size_t len, struct pst_arena *arena,
+                            struct pst_problems *problems, const struct pst_tree_node **ret_list)
+{
+    struct loader l = {
+        .arena = arena, .problems = problems, .depth_max = DEEPER_MAX, .has_lines = true};
+    struct pst_tree_node *list = pst_arena_take(arena, sizeof *list);
+    int rc = list == NULL ? PST_E_NOMEM : begin(&l, text, len);
+
+    if (rc != PST_OK)
+        return rc;
+    list->kind = PST_TREE_LIST;
+    list->line = list->column = 1;
+    if (!read_documents(&l, list))
+        rc = PST_E_INVALID;
+    yaml_parser_delete(&l.parser);
+    if (arena->failed)
+        return PST_E_NOMEM;
+    if (rc == PST_OK)
+        *ret_list = list;
+    return rc;
 }
 
 const struct pst_tree_node *pst_tree_get(const struct pst_tree_node *map, const char *key)

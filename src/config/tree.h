@@ -32,6 +32,13 @@ struct pst_tree_node {
 int pst_tree_read(const char *text, size_t len, struct pst_arena *arena,
                   struct pst_problems *problems, const struct pst_tree_node **ret_root);
 
+/*
+ * The documents of a file that others read too, as a list: texts may have lines, nesting is deeper. Bounded as
+ * above. Nothing between two marks is no document.
+ */
+int pst_tree_read_documents(const char *text, size_t len, struct pst_arena *arena,
+                            struct pst_problems *problems, const struct pst_tree_node **ret_list);
+
 /* The value of a key; NULL: not there, or not a map (NULL included). */
 const struct pst_tree_node *pst_tree_get(const struct pst_tree_node *map, const char *key);
 /* The same for messages: the map itself where the key is not there. */

@@ -40,8 +40,7 @@ static void warn_class(const struct pst_warner *w, const struct pst_draft_class 
                  "class %s: keepalive is slower than front_idle_timeout", c->name);
 }
 
-/* The longest backlog that classes which reject let through; PST_NEVER when some class waits. */
-static pst_ns backlog_bound(const struct pst_config *config)
+pst_ns pst_warn_backlog_bound(const struct pst_config *config)
 {
     pst_ns longest = 0;
 
@@ -106,7 +105,8 @@ static void warn_pool(const struct pst_warner *w, const struct pst_draft_pool *p
                  "pool %s: upstream_idle_timeout: most engines close idle connections after 5s; "
                  "requests will meet the close",
                  p->own.name);
-    if (pst_tree_get(p->node, "scaler") != NULL && p->scaler.out_above > backlog_bound(w->config))
+    if (pst_tree_get(p->node, "scaler") != NULL &&
+        p->scaler.out_above > pst_warn_backlog_bound(w->config))
         PST_WARN(
             w, pst_tree_at(pst_tree_get(p->node, "scaler"), "out_above"),
             "pool %s: out_above is longer than every max_wait: requests are refused before the "

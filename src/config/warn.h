@@ -18,6 +18,8 @@ struct pst_warner {
     pst_problems_add((w)->problems, PST_PROBLEM_WARNING, (node) == NULL ? 0 : (node)->line,        \
                      (node) == NULL ? 0 : (node)->column, __VA_ARGS__)
 
+/* The longest backlog that classes which reject let through; PST_NEVER when some class waits. */
+pst_ns pst_warn_backlog_bound(const struct pst_config *config);
 /* What makes the number of replicas of pool i flap, stand still or come too late. */
 void pst_warn_capacity(const struct pst_warner *w, size_t i);
 
