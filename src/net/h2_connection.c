@@ -322,8 +322,9 @@ void pst_h2_connection_close(struct pst_h2_connection *c)
 
 void pst_h2_connection_farewell(struct pst_h2_connection *c)
 {
-    if (nghttp2_session_terminate_session(c->session, NGHTTP2_NO_ERROR) == 0 && c->heard &&
-        !c->output.full) {
+    bool hears = c->heard && c->state != PST_H2_LINGER && !c->output.full;
+
+    if (hears && nghttp2_session_terminate_session(c->session, NGHTTP2_NO_ERROR) == 0) {
         fill(c);
         flush(c);
     }
