@@ -64,7 +64,6 @@ struct pst_kube {
     uint32_t patch_key;
     bool patch_wants_mark;
     bool synced, crowded;
-
     bool is_forbidden;         /* it was said that marks are */
     struct pst_kube_pod *list; /* that is being read: those that are known, and as many new ones */
     size_t list_count;
@@ -90,7 +89,7 @@ struct pst_kube_replica *pst_kube_fleet_find(struct pst_kube *kube, uint32_t key
 void pst_kube_mark(struct pst_kube *kube, struct pst_kube_replica *replica, bool wants_mark);
 void pst_kube_mark_seen(struct pst_kube *kube, struct pst_kube_replica *replica);
 void pst_kube_mark_next(struct pst_timer *timer);
-/* The key was never heard of, or is gone: there is nothing to mark, and nothing in the way. */
+/* How a MARK, or what takes it back, ended. */
 void pst_kube_mark_result(struct pst_kube *kube, uint32_t key, bool wants_mark,
                           enum pst_result result);
 
