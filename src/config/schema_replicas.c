@@ -104,7 +104,9 @@ static const struct pst_field local_rows[] = {
      .section = &gpu_section,
      .max = 1024,
      .fallback_note = "none: `scaler.max` is the only bound",
-     .doc = "Indexes of the GPUs that engines may use; one engine has a GPU for itself."},
+     .doc =
+         "Indexes of the GPUs that engines may use. One engine has a GPU for itself, and is told "
+         "in CUDA_VISIBLE_DEVICES, unless `env` says otherwise."},
     {.key = "gpus_each",
      .kind = PST_FIELD_COUNT,
      POOL(own.local.gpus_each),
@@ -115,8 +117,8 @@ static const struct pst_field local_rows[] = {
     {.key = "log",
      .kind = PST_FIELD_TEXT,
      POOL(own.local.log),
-     .fallback_note = "our own log",
-     .doc = "Folder for what the engines print, one file for each."},
+     .fallback_note = "`log` in `state`, and line by line our own log",
+     .doc = "Folder for what the engines print, one file for each, kept below 16 MiB."},
     {.key = "on_exit",
      .kind = PST_FIELD_CHOICE,
      POOL(own.local.keeps),

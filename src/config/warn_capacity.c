@@ -87,19 +87,6 @@ static void warn_times(const struct sight *s)
                  POOL(s));
 }
 
-static bool command_says(const struct pst_config_local *local, const char *what)
-{
-    for (size_t i = 0; i < local->command_count; i++) {
-        if (strstr(local->command[i], what) != NULL)
-            return true;
-    }
-    for (size_t i = 0; i < local->env_count; i++) {
-        if (strstr(local->env[i].value, what) != NULL)
-            return true;
-    }
-    return false;
-}
-
 static void warn_local(const struct sight *s)
 {
     const struct pst_config_local *local = &s->own->local;
@@ -107,11 +94,6 @@ static void warn_local(const struct sight *s)
 
     if (local->command == NULL || local->gpus_count == 0)
         return;
-    if (!command_says(local, "{gpu}") && !command_says(local, "{gpus}"))
-        PST_WARN(s->w, pst_tree_at(node, "gpus"),
-                 "pool %s: no engine is told which GPU is its own; say env: "
-                 "{CUDA_VISIBLE_DEVICES: \"{gpus}\"}",
-                 POOL(s));
     if (local->gpus_count % local->gpus_each != 0)
         PST_WARN(s->w, pst_tree_at(node, "gpus"),
                  "pool %s: %zu GPUs, %u for each engine: %zu stay unused", POOL(s),

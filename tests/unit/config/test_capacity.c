@@ -63,7 +63,6 @@ static const struct row rows[] = {
     {"fewer slots than gateways", "gateways: 5\n" STATIC, W, 5, 12, "more than there are"},
     {"more than there are places", "state: s\n" LOCAL(", gpus: [0, 1]") "    scaler: {max: 3}\n", W, 7, 19, "places for 2"},
     {"max fits, and warm does not", "state: s\n" LOCAL(", gpus: [0, 1]") "    scaler: {max: 2, warm: 1}\n", W, 7, 19, "ask for 3 replicas"},
-    {"engines that share a GPU", "state: s\n" LOCAL(", gpus: [0, 1]"), W, 6, 77, "no engine is told which GPU"},
     {"a GPU too many", "state: s\n" LOCAL(", env: {G: '{gpus}'}, gpus: [0, 1, 2], gpus_each: 2"), W, 6, 97, "1 stay unused"},
     {"one replica", SCALER("min: 1, max: 9") "keda: {listen: '127.0.0.1:1'}\n", W, 6, 19, "pays for a replica at night"},
     {"nobody waits so long", SCALER("min: 0, start_time: 6m") "keda: {listen: '127.0.0.1:1'}\n", W, 6, 19, "no_replica_ttl ends before"},
