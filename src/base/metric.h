@@ -101,7 +101,7 @@ enum pst_metric_kind {
     X(KEDA_FAILED, "external_scaler_failed_calls_total", COUNTER, 0,                               \
       "Of them, not OK: what was asked for is wrong, or not known.")                               \
     X(KEDA_P99, "external_scaler_p99_seconds", GAUGE, 0,                                           \
-      "P99 of the time from a call's last frame to its answer's last byte queued.")                \
+      "P99 of the time from the end of a call's request to its answer queued.")                \
     X(KEDA_STREAMS, "external_scaler_streams", GAUGE, 0,                                           \
       "Streams of KEDA that wait for a push.")                                                     \
     X(KEDA_CONNECTIONS, "external_scaler_connections", GAUGE, 0,                                   \

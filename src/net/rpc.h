@@ -62,7 +62,7 @@ struct pst_rpc_config {
     pst_ns idle_timeout;      /* of a connection without a stream, and of a handshake */
 };
 
-/* How long answers took: from the frame that completed the request to the last byte queued. */
+/* How long answers took: from the turn that read the end of the request to the answer queued. */
 struct pst_rpc_figures {
     uint64_t calls, failed; /* ended; of them not OK */
     uint64_t p50_us, p99_us, max_us;

@@ -65,6 +65,7 @@ void pst_rpc_answered(struct pst_rpc *rpc)
     rpc->state = PST_RPC_ENDED;
 }
 
+/* Whether the client makes room for it is no time of ours. */
 static void count_time(struct pst_rpc *rpc)
 {
     if (rpc->asked_at != 0 && !rpc->method->streams)
@@ -78,13 +79,13 @@ static void end_call(struct pst_rpc *rpc, enum pst_rpc_status status, const char
 
     rpc->status = status;
     pst_rpc_answered(rpc);
+    count_time(rpc);
     if (message != NULL)
         (void)pst_rpc_message_encode(message, text, sizeof text);
     pst_timer_set(rpc->server->loop, &rpc->timer, pst_loop_now(rpc->server->loop) + PATIENCE);
     if (!rpc->responded) {
         rpc->responded = true;
         respond_alone(rpc->stream, status, message == NULL ? NULL : text);
-        count_time(rpc);
         return;
     }
     rpc->message = message == NULL ? NULL : strdup(text); /* without memory: the status alone */
@@ -175,7 +176,6 @@ size_t pst_rpc_pull(struct pst_h2_stream *stream, char *into, size_t size, bool 
     if (rpc->state == PST_RPC_ENDED) {
         write_trailers(&t, false, rpc->status, rpc->message);
         pst_h2_trailers(stream, t.lines, t.count);
-        count_time(rpc);
         *ret_end = true;
     }
     return len;
