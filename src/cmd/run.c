@@ -148,13 +148,11 @@ static int build_policy(struct pst_run *run)
     rc = pst_drive_new(&run->config->gate, &run->drive);
     if (rc != PST_OK)
         return failed("make the gate", rc);
-    rc = pst_run_capacity_new(run);
+    rc = run->config->record == NULL ? PST_OK : pst_drive_record(run->drive, run->config->record);
     if (rc != PST_OK)
-        return failed("make the scaler", rc);
-    if (run->config->record == NULL)
-        return PST_OK;
-    rc = pst_drive_record(run->drive, run->config->record);
-    return rc == PST_OK ? PST_OK : failed("record", rc);
+        return failed("record", rc);
+    rc = pst_run_capacity_new(run);
+    return rc == PST_OK ? PST_OK : failed("make the scaler", rc);
 }
 
 static int build_surfaces(struct pst_run *run)

@@ -179,6 +179,10 @@ static int take_frame(struct loader *l, const struct pst_recording_frame *frame)
         return take_event(l, frame);
     case PST_RECORDER_ACTION:
         return take_action(l, frame);
+    case PST_RECORDER_SCALER_CONFIG: /* how many replicas there were is not asked here */
+    case PST_RECORDER_SCALER_EVENT:
+    case PST_RECORDER_SCALER_ACTION:
+        return PST_OK;
     default:
         return wrong(l, PST_E_SYNTAX, "a frame of unknown type");
     }

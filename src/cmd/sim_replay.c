@@ -13,14 +13,19 @@ static void print_text(const char *path, const struct pst_replay_result *result)
     const struct pst_replay_difference *difference = &result->difference;
 
     if (!difference->found) {
-        printf("%s: identical: %llu events, %llu actions%s\n", path,
-               (unsigned long long)result->events, (unsigned long long)result->actions,
+        printf("%s: identical: %llu events, %llu actions", path, (unsigned long long)result->events,
+               (unsigned long long)result->actions);
+        if (result->scaler_events > 0)
+            printf("; of the scaler: %llu events, %llu actions",
+                   (unsigned long long)result->scaler_events,
+                   (unsigned long long)result->scaler_actions);
+        printf("%s\n",
                result->cut ? " (the recording was cut off; its last moments are missing)" : "");
         return;
     }
-    printf("%s: differs at frame %llu, in event %llu, at %llu.%09llu s\n", path,
+    printf("%s: differs at frame %llu, in event %llu of the %s, at %llu.%09llu s\n", path,
            (unsigned long long)difference->frame, (unsigned long long)difference->event,
-           (unsigned long long)(difference->now / PST_S),
+           difference->of_scaler ? "scaler" : "gate", (unsigned long long)(difference->now / PST_S),
            (unsigned long long)(difference->now % PST_S));
     printf("  event:    %s\n  recorded: %s\n  replayed: %s\n", difference->event_text,
            difference->recorded, difference->replayed);
@@ -31,15 +36,17 @@ static void print_json(const struct pst_replay_result *result)
 {
     const struct pst_replay_difference *difference = &result->difference;
 
-    printf("{\"identical\":%s,\"events\":%llu,\"actions\":%llu,\"cut\":%s",
+    printf("{\"identical\":%s,\"events\":%llu,\"actions\":%llu,\"scaler_events\":%llu,"
+           "\"scaler_actions\":%llu,\"cut\":%s",
            difference->found ? "false" : "true", (unsigned long long)result->events,
-           (unsigned long long)result->actions, result->cut ? "true" : "false");
+           (unsigned long long)result->actions, (unsigned long long)result->scaler_events,
+           (unsigned long long)result->scaler_actions, result->cut ? "true" : "false");
     if (difference->found)
-        printf(",\"difference\":{\"frame\":%llu,\"event\":%llu,\"now_ns\":%llu,"
+        printf(",\"difference\":{\"machine\":\"%s\",\"frame\":%llu,\"event\":%llu,\"now_ns\":%llu,"
                "\"event_text\":\"%s\",\"recorded\":\"%s\",\"replayed\":\"%s\"}",
-               (unsigned long long)difference->frame, (unsigned long long)difference->event,
-               (unsigned long long)difference->now, difference->event_text, difference->recorded,
-               difference->replayed);
+               difference->of_scaler ? "scaler" : "gate", (unsigned long long)difference->frame,
+               (unsigned long long)difference->event, (unsigned long long)difference->now,
+               difference->event_text, difference->recorded, difference->replayed);
     puts("}");
 }
 

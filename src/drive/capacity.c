@@ -6,6 +6,7 @@
 
 #include "core/num.h"
 #include "drive/inbox.h"
+#include "drive/recorder.h"
 
 /* Who a replica is, beside what the gate can say of it. */
 struct who {
@@ -24,6 +25,7 @@ struct kept {
 struct pst_capacity {
     struct pst_scaler *scaler;
     struct pst_drive *drive;
+    struct pst_recorder *recorder; /* the drive's; NULL: none */
     struct pst_capacity_handlers handlers;
     bool handled; /* handlers are set */
     bool stepping;
@@ -146,8 +148,11 @@ static void act(struct pst_capacity *capacity)
 {
     struct pst_scaler_action action;
 
-    while (pst_scaler_poll(capacity->scaler, &action))
+    while (pst_scaler_poll(capacity->scaler, &action)) {
+        if (capacity->recorder != NULL)
+            pst_recorder_scaler_action(capacity->recorder, &action);
         hand_out(capacity, &action);
+    }
 }
 
 /* Steps until nothing waits. What handlers, and the gate behind them, cause comes through the inbox. */
@@ -160,6 +165,8 @@ static void pump(struct pst_capacity *capacity)
     capacity->stepping = true;
     while (pst_drive_inbox_pop(&capacity->inbox, &event, sizeof event)) {
         event.now = capacity->now = pst_max_u64(capacity->now, event.now);
+        if (capacity->recorder != NULL)
+            pst_recorder_scaler_event(capacity->recorder, &event);
         pst_scaler_step(capacity->scaler, &event);
         act(capacity);
     }
@@ -188,6 +195,9 @@ int pst_capacity_new(const struct pst_scaler_config *config, struct pst_drive *d
         pst_capacity_free(capacity);
         return rc;
     }
+    capacity->recorder = pst_drive_recorder(drive);
+    if (capacity->recorder != NULL)
+        pst_recorder_scaler_config(capacity->recorder, config);
     *ret_capacity = capacity;
     return PST_OK;
 }
@@ -218,6 +228,8 @@ int pst_capacity_reconfigure(struct pst_capacity *capacity, const struct pst_sca
     if (rc != PST_OK)
         return rc;
     take_sizes(capacity, config);
+    if (capacity->recorder != NULL)
+        pst_recorder_scaler_config(capacity->recorder, config);
     capacity->stepping = true;
     act(capacity);
     capacity->stepping = false;

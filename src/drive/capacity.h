@@ -39,6 +39,7 @@ struct pst_capacity_handlers {
     void (*settled)(void *user, pst_ns deadline);
 };
 
+/* What the drive records, this records too: after pst_drive_record(). */
 int pst_capacity_new(const struct pst_scaler_config *config, struct pst_drive *drive,
                      struct pst_capacity **ret_capacity);
 void pst_capacity_free(struct pst_capacity *capacity); /* takes NULL */

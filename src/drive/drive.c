@@ -93,6 +93,11 @@ int pst_drive_record(struct pst_drive *drive, const char *path)
     return rc;
 }
 
+struct pst_recorder *pst_drive_recorder(struct pst_drive *drive)
+{
+    return drive->recorder;
+}
+
 static void hand_out(struct pst_drive *drive, const struct pst_gate_action *action)
 {
     const struct pst_drive_handlers *handlers = &drive->handlers;

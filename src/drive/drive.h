@@ -15,6 +15,7 @@
 #include "core/gate.h"
 
 struct pst_drive;
+struct pst_recorder;
 
 struct pst_drive_handlers {
     void *user;
@@ -32,6 +33,8 @@ void pst_drive_free(struct pst_drive *drive);
 void pst_drive_handlers(struct pst_drive *drive, const struct pst_drive_handlers *handlers);
 /* Records into a new file, configuration first; errno when PST_E_SYSTEM. Before the handlers are set. */
 int pst_drive_record(struct pst_drive *drive, const char *path);
+/* What it records into, for who steps beside it; NULL: nothing. */
+struct pst_recorder *pst_drive_recorder(struct pst_drive *drive);
 /* Never from a handler; hands out what the new numbers allow. On failure the old ones stay. */
 int pst_drive_reconfigure(struct pst_drive *drive, const struct pst_gate_config *config);
 

@@ -3,33 +3,13 @@
 
 #include <string.h>
 
-#include "core/num.h"
+#include "drive/layout_fields.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "fields are copied as they lie in memory");
-
-/* One number, or a run of `count` equal ones. */
-struct field {
-    uint16_t offset;
-    uint16_t size;
-};
-
-#define FIELDS_MAX 14
-
-struct kind {
-    const char *name;
-    struct field fields[FIELDS_MAX]; /* size 0 ends them */
-};
-
-#define IN(type, member)                                                                           \
-    {                                                                                              \
-        offsetof(struct type, member), sizeof(((struct type *)NULL)->member)                       \
-    }
-#define E(member) IN(pst_gate_event, u.member)
-#define A(member) IN(pst_gate_action, u.member)
+#define E(member) PST_LAYOUT_IN(pst_gate_event, u.member)
+#define A(member) PST_LAYOUT_IN(pst_gate_action, u.member)
 
 /* `now` and `flags` of every event stand before these. */
-static const struct kind events[PST_EVENT_COUNT] = {
+static const struct pst_layout_kind events[PST_EVENT_COUNT] = {
     [PST_EVENT_TIME] = {"time", {{0, 0}}},
     [PST_EVENT_OFFER] = {"offer",
                          {E(offer.id.index), E(offer.id.generation), E(offer.body_bytes),
@@ -62,7 +42,7 @@ static const struct kind events[PST_EVENT_COUNT] = {
                            E(engine.waiting), E(engine.kv_ppm), E(engine.tokens), E(engine.age)}},
 };
 
-static const struct kind actions[PST_ACTION_COUNT] = {
+static const struct pst_layout_kind actions[PST_ACTION_COUNT] = {
     [PST_ACTION_CONTINUE] = {"continue", {A(ticket.id.index), A(ticket.id.generation)}},
     [PST_ACTION_PAUSE] = {"pause", {A(ticket.id.index), A(ticket.id.generation)}},
     [PST_ACTION_DISPATCH] = {"dispatch",
@@ -79,45 +59,46 @@ static const struct kind actions[PST_ACTION_COUNT] = {
     [PST_ACTION_STATE] = {"state", {A(state.replica), A(state.from), A(state.to)}},
 };
 
-static const struct field config_fields[] = {
-    IN(pst_gate_config, seed),          IN(pst_gate_config, bytes_max),
-    IN(pst_gate_config, body_max),      IN(pst_gate_config, tickets_max),
-    IN(pst_gate_config, flows_max),     IN(pst_gate_config, replicas_max),
-    IN(pst_gate_config, classes_count), IN(pst_gate_config, pools_count),
+static const struct pst_layout_field config_fields[] = {
+    PST_LAYOUT_IN(pst_gate_config, seed),          PST_LAYOUT_IN(pst_gate_config, bytes_max),
+    PST_LAYOUT_IN(pst_gate_config, body_max),      PST_LAYOUT_IN(pst_gate_config, tickets_max),
+    PST_LAYOUT_IN(pst_gate_config, flows_max),     PST_LAYOUT_IN(pst_gate_config, replicas_max),
+    PST_LAYOUT_IN(pst_gate_config, classes_count), PST_LAYOUT_IN(pst_gate_config, pools_count),
 };
 
-static const struct field class_fields[] = {
-    IN(pst_gate_class, target),    IN(pst_gate_class, max_wait), IN(pst_gate_class, ttl),
-    IN(pst_gate_class, guard_ppm), IN(pst_gate_class, on_full),  IN(pst_gate_class, on_full_length),
+static const struct pst_layout_field class_fields[] = {
+    PST_LAYOUT_IN(pst_gate_class, target),  PST_LAYOUT_IN(pst_gate_class, max_wait),
+    PST_LAYOUT_IN(pst_gate_class, ttl),     PST_LAYOUT_IN(pst_gate_class, guard_ppm),
+    PST_LAYOUT_IN(pst_gate_class, on_full), PST_LAYOUT_IN(pst_gate_class, on_full_length),
 };
 
 /* Arrays of numbers are runs: they too are copied as they lie. */
-static const struct field pool_fields[] = {
-    IN(pst_gate_pool, policy),
-    IN(pst_gate_pool, fixed_scope_replica),
-    IN(pst_gate_pool, ready_model),
-    IN(pst_gate_pool, affinity),
-    IN(pst_gate_pool, slots),
-    IN(pst_gate_pool, gateways),
-    IN(pst_gate_pool, length_short_tokens),
-    IN(pst_gate_pool, length_long_tokens),
-    IN(pst_gate_pool, long_share_ppm),
-    IN(pst_gate_pool, kv_tokens_max),
-    IN(pst_gate_pool, retry_budget_ppm),
-    IN(pst_gate_pool, tries_max),
-    IN(pst_gate_pool, first_byte),
-    IN(pst_gate_pool, first_byte_stream),
-    IN(pst_gate_pool, stall),
-    IN(pst_gate_pool, no_replica_ttl),
-    IN(pst_gate_pool, cancel_lag),
-    IN(pst_gate_pool, slow_start),
-    IN(pst_gate_pool, probe_interval),
-    IN(pst_gate_pool, probe_timeout),
-    IN(pst_gate_pool, probe_rise),
-    IN(pst_gate_pool, probe_fall),
-    IN(pst_gate_pool, fixed_queue),
-    IN(pst_gate_pool, fixed_inflight),
-    IN(pst_gate_pool, fixed_promote_after),
+static const struct pst_layout_field pool_fields[] = {
+    PST_LAYOUT_IN(pst_gate_pool, policy),
+    PST_LAYOUT_IN(pst_gate_pool, fixed_scope_replica),
+    PST_LAYOUT_IN(pst_gate_pool, ready_model),
+    PST_LAYOUT_IN(pst_gate_pool, affinity),
+    PST_LAYOUT_IN(pst_gate_pool, slots),
+    PST_LAYOUT_IN(pst_gate_pool, gateways),
+    PST_LAYOUT_IN(pst_gate_pool, length_short_tokens),
+    PST_LAYOUT_IN(pst_gate_pool, length_long_tokens),
+    PST_LAYOUT_IN(pst_gate_pool, long_share_ppm),
+    PST_LAYOUT_IN(pst_gate_pool, kv_tokens_max),
+    PST_LAYOUT_IN(pst_gate_pool, retry_budget_ppm),
+    PST_LAYOUT_IN(pst_gate_pool, tries_max),
+    PST_LAYOUT_IN(pst_gate_pool, first_byte),
+    PST_LAYOUT_IN(pst_gate_pool, first_byte_stream),
+    PST_LAYOUT_IN(pst_gate_pool, stall),
+    PST_LAYOUT_IN(pst_gate_pool, no_replica_ttl),
+    PST_LAYOUT_IN(pst_gate_pool, cancel_lag),
+    PST_LAYOUT_IN(pst_gate_pool, slow_start),
+    PST_LAYOUT_IN(pst_gate_pool, probe_interval),
+    PST_LAYOUT_IN(pst_gate_pool, probe_timeout),
+    PST_LAYOUT_IN(pst_gate_pool, probe_rise),
+    PST_LAYOUT_IN(pst_gate_pool, probe_fall),
+    PST_LAYOUT_IN(pst_gate_pool, fixed_queue),
+    PST_LAYOUT_IN(pst_gate_pool, fixed_inflight),
+    PST_LAYOUT_IN(pst_gate_pool, fixed_promote_after),
 };
 
 /* A field that is added to one of these has to be added above, too. */
@@ -126,38 +107,6 @@ _Static_assert(sizeof(struct pst_gate_pool) == 184, "pool_fields lists every fie
 _Static_assert(sizeof(struct pst_gate_config) == 48 + 32 * PST_CLASSES_MAX + 184 * PST_POOLS_MAX,
                "config_fields lists every field");
 _Static_assert(sizeof(struct pst_gate_config) <= PST_LAYOUT_CONFIG_MAX, "a configuration fits");
-
-static size_t put(uint8_t *to, const void *from, const struct field *fields, size_t count)
-{
-    size_t len = 0;
-
-    for (size_t i = 0; i < count && fields[i].size > 0; i++) {
-        memcpy(to + len, (const uint8_t *)from + fields[i].offset, fields[i].size);
-        len += fields[i].size;
-    }
-    return len;
-}
-
-/* The caller has checked that the bytes are there. */
-static size_t get(const uint8_t *from, void *to, const struct field *fields, size_t count)
-{
-    size_t len = 0;
-
-    for (size_t i = 0; i < count && fields[i].size > 0; i++) {
-        memcpy((uint8_t *)to + fields[i].offset, from + len, fields[i].size);
-        len += fields[i].size;
-    }
-    return len;
-}
-
-static size_t bytes_of(const struct field *fields, size_t count)
-{
-    size_t len = 0;
-
-    for (size_t i = 0; i < count && fields[i].size > 0; i++)
-        len += fields[i].size;
-    return len;
-}
 
 /* Event: kind, flags, now, fields. */
 enum { EVENT_HEAD = 2 + sizeof(pst_ns), ACTION_HEAD = 1 };
@@ -168,14 +117,16 @@ size_t pst_layout_event(const struct pst_gate_event *event, uint8_t *bytes)
     bytes[0] = event->kind;
     bytes[1] = event->flags;
     memcpy(bytes + 2, &event->now, sizeof event->now);
-    return EVENT_HEAD + put(bytes + EVENT_HEAD, event, events[event->kind].fields, FIELDS_MAX);
+    return EVENT_HEAD + pst_layout_put(bytes + EVENT_HEAD, event, events[event->kind].fields,
+                                       PST_LAYOUT_FIELDS_MAX);
 }
 
 size_t pst_layout_action(const struct pst_gate_action *action, uint8_t *bytes)
 {
     PST_ASSERT(action->kind < PST_ACTION_COUNT);
     bytes[0] = action->kind;
-    return ACTION_HEAD + put(bytes + ACTION_HEAD, action, actions[action->kind].fields, FIELDS_MAX);
+    return ACTION_HEAD + pst_layout_put(bytes + ACTION_HEAD, action, actions[action->kind].fields,
+                                        PST_LAYOUT_FIELDS_MAX);
 }
 
 bool pst_layout_read_event(const uint8_t *bytes, size_t len, struct pst_gate_event *ret_event)
@@ -183,12 +134,13 @@ bool pst_layout_read_event(const uint8_t *bytes, size_t len, struct pst_gate_eve
     struct pst_gate_event event = {.kind = 0};
 
     if (len < EVENT_HEAD || bytes[0] >= PST_EVENT_COUNT ||
-        len - EVENT_HEAD != bytes_of(events[bytes[0]].fields, FIELDS_MAX))
+        len - EVENT_HEAD != pst_layout_bytes_of(events[bytes[0]].fields, PST_LAYOUT_FIELDS_MAX))
         return false;
     event.kind = bytes[0];
     event.flags = bytes[1];
     memcpy(&event.now, bytes + 2, sizeof event.now);
-    (void)get(bytes + EVENT_HEAD, &event, events[event.kind].fields, FIELDS_MAX);
+    (void)pst_layout_get(bytes + EVENT_HEAD, &event, events[event.kind].fields,
+                         PST_LAYOUT_FIELDS_MAX);
     *ret_event = event;
     return true;
 }
@@ -198,10 +150,11 @@ bool pst_layout_read_action(const uint8_t *bytes, size_t len, struct pst_gate_ac
     struct pst_gate_action action = {.kind = 0};
 
     if (len < ACTION_HEAD || bytes[0] >= PST_ACTION_COUNT ||
-        len - ACTION_HEAD != bytes_of(actions[bytes[0]].fields, FIELDS_MAX))
+        len - ACTION_HEAD != pst_layout_bytes_of(actions[bytes[0]].fields, PST_LAYOUT_FIELDS_MAX))
         return false;
     action.kind = bytes[0];
-    (void)get(bytes + ACTION_HEAD, &action, actions[action.kind].fields, FIELDS_MAX);
+    (void)pst_layout_get(bytes + ACTION_HEAD, &action, actions[action.kind].fields,
+                         PST_LAYOUT_FIELDS_MAX);
     *ret_action = action;
     return true;
 }
@@ -209,37 +162,35 @@ bool pst_layout_read_action(const uint8_t *bytes, size_t len, struct pst_gate_ac
 /* All classes and pools are written, used or not: one size, and nothing to be believed when read. */
 size_t pst_layout_config(const struct pst_gate_config *config, uint8_t *bytes)
 {
-    size_t len = put(bytes, config, config_fields, PST_COUNT_OF(config_fields));
+    size_t len = pst_layout_put(bytes, config, config_fields, PST_COUNT_OF(config_fields));
 
     for (size_t i = 0; i < PST_CLASSES_MAX; i++)
-        len += put(bytes + len, &config->classes[i], class_fields, PST_COUNT_OF(class_fields));
+        len += pst_layout_put(bytes + len, &config->classes[i], class_fields,
+                              PST_COUNT_OF(class_fields));
     for (size_t i = 0; i < PST_POOLS_MAX; i++)
-        len += put(bytes + len, &config->pools[i], pool_fields, PST_COUNT_OF(pool_fields));
+        len +=
+            pst_layout_put(bytes + len, &config->pools[i], pool_fields, PST_COUNT_OF(pool_fields));
     return len;
 }
 
 bool pst_layout_read_config(const uint8_t *bytes, size_t len, struct pst_gate_config *ret_config)
 {
-    size_t at, expected = bytes_of(config_fields, PST_COUNT_OF(config_fields)) +
-                          PST_CLASSES_MAX * bytes_of(class_fields, PST_COUNT_OF(class_fields)) +
-                          PST_POOLS_MAX * bytes_of(pool_fields, PST_COUNT_OF(pool_fields));
+    size_t at,
+        expected = pst_layout_bytes_of(config_fields, PST_COUNT_OF(config_fields)) +
+                   PST_CLASSES_MAX * pst_layout_bytes_of(class_fields, PST_COUNT_OF(class_fields)) +
+                   PST_POOLS_MAX * pst_layout_bytes_of(pool_fields, PST_COUNT_OF(pool_fields));
 
     if (len != expected)
         return false;
     memset(ret_config, 0, sizeof *ret_config);
-    at = get(bytes, ret_config, config_fields, PST_COUNT_OF(config_fields));
+    at = pst_layout_get(bytes, ret_config, config_fields, PST_COUNT_OF(config_fields));
     for (size_t i = 0; i < PST_CLASSES_MAX; i++)
-        at += get(bytes + at, &ret_config->classes[i], class_fields, PST_COUNT_OF(class_fields));
+        at += pst_layout_get(bytes + at, &ret_config->classes[i], class_fields,
+                             PST_COUNT_OF(class_fields));
     for (size_t i = 0; i < PST_POOLS_MAX; i++)
-        at += get(bytes + at, &ret_config->pools[i], pool_fields, PST_COUNT_OF(pool_fields));
+        at += pst_layout_get(bytes + at, &ret_config->pools[i], pool_fields,
+                             PST_COUNT_OF(pool_fields));
     return true;
-}
-
-static uint64_t digest_of(uint64_t digest, const struct field *fields, size_t count)
-{
-    for (size_t i = 0; i < count && fields[i].size > 0; i++)
-        digest = pst_mix64(digest ^ ((uint64_t)fields[i].offset << 16 | fields[i].size));
-    return pst_mix64(digest + 1);
 }
 
 uint64_t pst_layout_digest(void)
@@ -247,12 +198,12 @@ uint64_t pst_layout_digest(void)
     uint64_t digest = PST_REPLICA_STATE_COUNT << 16 | PST_REASON_COUNT << 8 | PST_END_COUNT;
 
     for (size_t i = 0; i < PST_EVENT_COUNT; i++)
-        digest = digest_of(digest, events[i].fields, FIELDS_MAX);
+        digest = pst_layout_digest_of(digest, events[i].fields, PST_LAYOUT_FIELDS_MAX);
     for (size_t i = 0; i < PST_ACTION_COUNT; i++)
-        digest = digest_of(digest, actions[i].fields, FIELDS_MAX);
-    digest = digest_of(digest, config_fields, PST_COUNT_OF(config_fields));
-    digest = digest_of(digest, class_fields, PST_COUNT_OF(class_fields));
-    return digest_of(digest, pool_fields, PST_COUNT_OF(pool_fields));
+        digest = pst_layout_digest_of(digest, actions[i].fields, PST_LAYOUT_FIELDS_MAX);
+    digest = pst_layout_digest_of(digest, config_fields, PST_COUNT_OF(config_fields));
+    digest = pst_layout_digest_of(digest, class_fields, PST_COUNT_OF(class_fields));
+    return pst_layout_digest_of(digest, pool_fields, PST_COUNT_OF(pool_fields));
 }
 
 const char *pst_layout_event_name(uint8_t kind)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "drive/layout.h"
+#include "drive/layout_scaler.h"
 
 #define BUFFER_BYTES (UINT32_C(256) << 10)
 #define WRITE_AFTER  PST_S
@@ -154,6 +154,26 @@ void pst_recorder_action(struct pst_recorder *recorder, const struct pst_gate_ac
 {
     frame_end(recorder, PST_RECORDER_ACTION, pst_layout_action(action, frame_begin(recorder)));
     recorder->actions++;
+}
+
+void pst_recorder_scaler_config(struct pst_recorder *recorder,
+                                const struct pst_scaler_config *config)
+{
+    frame_end(recorder, PST_RECORDER_SCALER_CONFIG,
+              pst_layout_scaler_config(config, frame_begin(recorder)));
+}
+
+void pst_recorder_scaler_event(struct pst_recorder *recorder, const struct pst_scaler_event *event)
+{
+    frame_end(recorder, PST_RECORDER_SCALER_EVENT,
+              pst_layout_scaler_event(event, frame_begin(recorder)));
+}
+
+void pst_recorder_scaler_action(struct pst_recorder *recorder,
+                                const struct pst_scaler_action *action)
+{
+    frame_end(recorder, PST_RECORDER_SCALER_ACTION,
+              pst_layout_scaler_action(action, frame_begin(recorder)));
 }
 
 void pst_recorder_settled(struct pst_recorder *recorder, pst_ns now)

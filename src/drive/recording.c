@@ -11,7 +11,9 @@
 struct pst_recording {
     FILE *file;
     struct pst_gate_config config; /* in force */
-    pst_ns now;                    /* of the last event */
+    struct pst_scaler_config scaler_config;
+    pst_ns now;        /* of the gate's last event */
+    pst_ns scaler_now; /* of the scaler's */
 };
 
 static int read_header(FILE *file, const char **ret_why)
@@ -162,6 +164,42 @@ bool pst_recording_event(struct pst_recording *recording, const struct pst_recor
     if (!pst_layout_read_event(frame->bytes, frame->len, &event) || !is_possible(recording, &event))
         return false;
     recording->now = event.now;
+    *ret_event = event;
+    return true;
+}
+
+bool pst_recording_scaler_config(struct pst_recording *recording,
+                                 const struct pst_recording_frame *frame,
+                                 struct pst_scaler_config *ret_config)
+{
+    if (!pst_layout_read_scaler_config(frame->bytes, frame->len, ret_config))
+        return false;
+    recording->scaler_config = *ret_config;
+    return true;
+}
+
+static bool is_possible_of_scaler(const struct pst_recording *r,
+                                  const struct pst_scaler_event *event)
+{
+    const struct pst_scaler_config *config = &r->scaler_config;
+
+    if (event->now < r->scaler_now || event->pool >= config->pools_count ||
+        event->class_ >= config->classes_count)
+        return false;
+    return event->kind != PST_SCALER_REPLICA || (event->u.replica.replica < config->replicas_max &&
+                                                 event->u.replica.state < PST_REPLICA_STATE_COUNT);
+}
+
+bool pst_recording_scaler_event(struct pst_recording *recording,
+                                const struct pst_recording_frame *frame,
+                                struct pst_scaler_event *ret_event)
+{
+    struct pst_scaler_event event;
+
+    if (!pst_layout_read_scaler_event(frame->bytes, frame->len, &event) ||
+        !is_possible_of_scaler(recording, &event))
+        return false;
+    recording->scaler_now = event.now;
     *ret_event = event;
     return true;
 }

@@ -10,13 +10,13 @@
 #ifndef PST_DRIVE_RECORDING_H
 #define PST_DRIVE_RECORDING_H
 
-#include "core/gate.h"
-#include "drive/layout.h"
+#include "core/scaler.h"
+#include "drive/layout_scaler.h"
 
 struct pst_recording;
 
 struct pst_recording_frame {
-    char type; /* PST_RECORDER_CONFIG, _EVENT, _ACTION; others are not known */
+    char type; /* PST_RECORDER_CONFIG, _EVENT, _ACTION, and the scaler's; others are not known */
     size_t len;
     uint8_t bytes[PST_LAYOUT_CONFIG_MAX];
 };
@@ -43,5 +43,12 @@ bool pst_recording_config(struct pst_recording *recording, const struct pst_reco
                           struct pst_gate_config *ret_config);
 bool pst_recording_event(struct pst_recording *recording, const struct pst_recording_frame *frame,
                          struct pst_gate_event *ret_event);
+/* The scaler's, likewise. */
+bool pst_recording_scaler_config(struct pst_recording *recording,
+                                 const struct pst_recording_frame *frame,
+                                 struct pst_scaler_config *ret_config);
+bool pst_recording_scaler_event(struct pst_recording *recording,
+                                const struct pst_recording_frame *frame,
+                                struct pst_scaler_event *ret_event);
 
 #endif

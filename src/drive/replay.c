@@ -1,22 +1,70 @@
-/* replay.c - see replay.h. */
+/*
+ * replay.c - see replay.h.
+ *
+ * Gate and scaler are two machines in one file: each is stepped by its own events, and says its own actions;
+ * the frames of one may stand between those of the other.
+ */
 #include "drive/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "drive/layout.h"
+#include "drive/layout_scaler.h"
 #include "drive/recorder.h"
 #include "drive/recording.h"
+
+struct replay;
+
+/* What differs between the two. */
+struct machine {
+    bool (*poll)(struct replay *r, uint8_t *bytes, size_t *ret_len); /* its next action */
+    const char *(*event_name)(uint8_t kind);
+    const char *(*action_name)(uint8_t kind);
+};
+
+/* A machine's last event, and how many there were. */
+struct stepped {
+    const struct machine *machine;
+    uint8_t event[PST_LAYOUT_BYTES_MAX];
+    size_t event_len;
+    pst_ns now;
+    uint64_t events, actions;
+};
 
 struct replay {
     struct pst_recording *recording;
     struct pst_gate *gate;
-    struct pst_gate_event event; /* the last one stepped */
+    struct pst_scaler *scaler; /* NULL: none was recorded, so far */
+    struct stepped of_gate, of_scaler;
     struct pst_recording_frame frame;
     struct pst_replay_result result;
     const char *why;
 };
+
+static bool poll_gate(struct replay *r, uint8_t *bytes, size_t *ret_len)
+{
+    struct pst_gate_action action;
+
+    if (r->gate == NULL || !pst_gate_poll(r->gate, &action))
+        return false;
+    *ret_len = pst_layout_action(&action, bytes);
+    return true;
+}
+
+static bool poll_scaler(struct replay *r, uint8_t *bytes, size_t *ret_len)
+{
+    struct pst_scaler_action action;
+
+    if (r->scaler == NULL || !pst_scaler_poll(r->scaler, &action))
+        return false;
+    *ret_len = pst_layout_scaler_action(&action, bytes);
+    return true;
+}
+
+static const struct machine gate = {poll_gate, pst_layout_event_name, pst_layout_action_name};
+static const struct machine scaler = {poll_scaler, pst_layout_scaler_event_name,
+                                      pst_layout_scaler_action_name};
 
 static int wrong(struct replay *r, int rc, const char *why)
 {
@@ -34,63 +82,65 @@ static void text_of(char *text, const char *name, const uint8_t *bytes, size_t l
                        bytes[i]);
 }
 
+static void text_of_action(char *text, const struct machine *machine, const uint8_t *bytes,
+                           size_t len)
+{
+    if (bytes == NULL)
+        text_of(text, "none", NULL, 0);
+    else
+        text_of(text, machine->action_name(len > 0 ? bytes[0] : UINT8_MAX), bytes, len);
+}
+
 /* `recorded` or `replayed` may be NULL: there was none. */
-static void differ(struct replay *r, const struct pst_recording_frame *recorded,
-                   const uint8_t *replayed, size_t replayed_len)
+static void differ(struct replay *r, const struct stepped *of,
+                   const struct pst_recording_frame *recorded, const uint8_t *replayed, size_t len)
 {
     struct pst_replay_difference *difference = &r->result.difference;
-    uint8_t bytes[PST_LAYOUT_BYTES_MAX];
-    size_t len = pst_layout_event(&r->event, bytes);
 
     difference->found = true;
+    difference->of_scaler = of == &r->of_scaler;
     difference->frame = r->result.frames;
-    difference->event = r->result.events;
-    difference->now = r->event.now;
-    text_of(difference->event_text, pst_layout_event_name(r->event.kind), bytes, len);
-    if (recorded == NULL)
-        text_of(difference->recorded, "none", NULL, 0);
-    else
-        text_of(difference->recorded,
-                pst_layout_action_name(recorded->len > 0 ? recorded->bytes[0] : UINT8_MAX),
-                recorded->bytes, recorded->len);
-    if (replayed == NULL)
-        text_of(difference->replayed, "none", NULL, 0);
-    else
-        text_of(difference->replayed, pst_layout_action_name(replayed[0]), replayed, replayed_len);
+    difference->event = of->events;
+    difference->now = of->now;
+    text_of(difference->event_text,
+            of->event_len > 0 ? of->machine->event_name(of->event[0]) : "none", of->event,
+            of->event_len);
+    text_of_action(difference->recorded, of->machine, recorded == NULL ? NULL : recorded->bytes,
+                   recorded == NULL ? 0 : recorded->len);
+    text_of_action(difference->replayed, of->machine, replayed, len);
 }
 
-static bool poll_bytes(struct replay *r, uint8_t *bytes, size_t *ret_len)
-{
-    struct pst_gate_action action;
-
-    if (r->gate == NULL || !pst_gate_poll(r->gate, &action))
-        return false;
-    *ret_len = pst_layout_action(&action, bytes);
-    return true;
-}
-
-static void step_action(struct replay *r)
+static int step_action(struct replay *r, struct stepped *of)
 {
     uint8_t bytes[PST_LAYOUT_BYTES_MAX];
     size_t len;
 
-    if (!poll_bytes(r, bytes, &len))
-        differ(r, &r->frame, NULL, 0);
+    if (!of->machine->poll(r, bytes, &len))
+        differ(r, of, &r->frame, NULL, 0);
     else if (len != r->frame.len || memcmp(bytes, r->frame.bytes, len) != 0)
-        differ(r, &r->frame, bytes, len);
-    r->result.actions++;
+        differ(r, of, &r->frame, bytes, len);
+    of->actions++;
+    return PST_OK;
 }
 
-/* Before the next event: the gate must have nothing more to say than the recording has. */
-static bool nothing_left(struct replay *r)
+/* Before its next event: the machine must have nothing more to say than the recording has. */
+static bool nothing_left(struct replay *r, const struct stepped *of)
 {
     uint8_t bytes[PST_LAYOUT_BYTES_MAX];
     size_t len;
 
-    if (!poll_bytes(r, bytes, &len))
+    if (!of->machine->poll(r, bytes, &len))
         return true;
-    differ(r, NULL, bytes, len);
+    differ(r, of, NULL, bytes, len);
     return false;
+}
+
+static void note_event(struct stepped *of, const struct pst_recording_frame *frame, pst_ns now)
+{
+    memcpy(of->event, frame->bytes, frame->len);
+    of->event_len = frame->len;
+    of->now = now;
+    of->events++;
 }
 
 static int step_config(struct replay *r)
@@ -114,9 +164,35 @@ static int step_event(struct replay *r)
         return wrong(r, PST_E_SYNTAX, "an event comes before the configuration");
     if (!pst_recording_event(r->recording, &r->frame, &event))
         return wrong(r, PST_E_SYNTAX, "an event frame cannot be read");
-    r->event = event;
-    r->result.events++;
-    pst_gate_step(r->gate, &r->event);
+    note_event(&r->of_gate, &r->frame, event.now);
+    pst_gate_step(r->gate, &event);
+    return PST_OK;
+}
+
+static int step_scaler_config(struct replay *r)
+{
+    struct pst_scaler_config config;
+    int rc;
+
+    if (!pst_recording_scaler_config(r->recording, &r->frame, &config))
+        return wrong(r, PST_E_SYNTAX, "the scaler was recorded by another version");
+    rc = r->scaler == NULL ? pst_scaler_new(&config, &r->scaler)
+                           : pst_scaler_reconfigure(r->scaler, &config);
+    if (rc != PST_OK)
+        return wrong(r, rc, "the scaler refuses the recorded configuration");
+    return PST_OK;
+}
+
+static int step_scaler_event(struct replay *r)
+{
+    struct pst_scaler_event event;
+
+    if (r->scaler == NULL)
+        return wrong(r, PST_E_SYNTAX, "an event of the scaler comes before its configuration");
+    if (!pst_recording_scaler_event(r->recording, &r->frame, &event))
+        return wrong(r, PST_E_SYNTAX, "an event frame of the scaler cannot be read");
+    note_event(&r->of_scaler, &r->frame, event.now);
+    pst_scaler_step(r->scaler, &event);
     return PST_OK;
 }
 
@@ -124,12 +200,17 @@ static int step_frame(struct replay *r)
 {
     switch (r->frame.type) {
     case PST_RECORDER_CONFIG:
-        return nothing_left(r) ? step_config(r) : PST_OK;
+        return nothing_left(r, &r->of_gate) ? step_config(r) : PST_OK;
     case PST_RECORDER_EVENT:
-        return nothing_left(r) ? step_event(r) : PST_OK;
+        return nothing_left(r, &r->of_gate) ? step_event(r) : PST_OK;
     case PST_RECORDER_ACTION:
-        step_action(r);
-        return PST_OK;
+        return step_action(r, &r->of_gate);
+    case PST_RECORDER_SCALER_CONFIG:
+        return nothing_left(r, &r->of_scaler) ? step_scaler_config(r) : PST_OK;
+    case PST_RECORDER_SCALER_EVENT:
+        return nothing_left(r, &r->of_scaler) ? step_scaler_event(r) : PST_OK;
+    case PST_RECORDER_SCALER_ACTION:
+        return step_action(r, &r->of_scaler);
     default:
         return wrong(r, PST_E_SYNTAX, "a frame of unknown type");
     }
@@ -148,7 +229,8 @@ static int run(struct replay *r)
             rc = step_frame(r);
             break;
         case PST_RECORDING_END:
-            (void)nothing_left(r);
+            if (nothing_left(r, &r->of_gate))
+                (void)nothing_left(r, &r->of_scaler);
             return PST_OK;
         case PST_RECORDING_CUT:
             r->result.cut = true;
@@ -162,6 +244,17 @@ static int run(struct replay *r)
     return rc;
 }
 
+static struct pst_replay_result result_of(const struct replay *r)
+{
+    struct pst_replay_result result = r->result;
+
+    result.events = r->of_gate.events;
+    result.actions = r->of_gate.actions;
+    result.scaler_events = r->of_scaler.events;
+    result.scaler_actions = r->of_scaler.actions;
+    return result;
+}
+
 int pst_replay_file(const char *path, struct pst_replay_result *ret_result, const char **ret_why)
 {
     struct replay *r = calloc(1, sizeof *r);
@@ -171,14 +264,17 @@ int pst_replay_file(const char *path, struct pst_replay_result *ret_result, cons
     if (r == NULL)
         return PST_E_NOMEM;
     r->why = "";
+    r->of_gate.machine = &gate;
+    r->of_scaler.machine = &scaler;
     rc = pst_recording_open(path, &r->recording, &r->why);
     if (rc == PST_OK)
         rc = run(r);
     pst_recording_close(r->recording);
     if (rc == PST_OK)
-        *ret_result = r->result;
+        *ret_result = result_of(r);
     *ret_why = r->why;
     pst_gate_free(r->gate);
+    pst_scaler_free(r->scaler);
     free(r);
     return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * replay.h - steps a recording through a fresh gate and compares every action.
+ * replay.h - steps a recording through a fresh gate and a fresh scaler and compares every action.
  *
  * Why: "it decided this at 3 a.m." becomes a test that runs anywhere; and a change of the policy that
  * should not change decisions proves itself on real traffic.
@@ -17,16 +17,19 @@
 
 struct pst_replay_difference {
     bool found;
+    bool of_scaler; /* else of the gate */
     uint64_t frame; /* number in the file, the first is 1 */
     uint64_t event; /* number of the event that was stepped */
     pst_ns now;     /* its time */
     char event_text[PST_REPLAY_TEXT_MAX];
     char recorded[PST_REPLAY_TEXT_MAX]; /* the action in the file, or "none" */
-    char replayed[PST_REPLAY_TEXT_MAX]; /* the action of the fresh gate, or "none" */
+    char replayed[PST_REPLAY_TEXT_MAX]; /* the action of the fresh one, or "none" */
 };
 
 struct pst_replay_result {
-    uint64_t frames, events, actions;
+    uint64_t frames;
+    uint64_t events, actions;               /* of the gate */
+    uint64_t scaler_events, scaler_actions; /* 0 of a recording without a scaler */
     bool cut;
     struct pst_replay_difference difference;
 };

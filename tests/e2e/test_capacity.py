@@ -35,7 +35,7 @@ def local(gateway, tmp_path):
         chat_pool = config.pool((), slots=SLOTS, scaler={**QUICK, **scaler}, **pool)
         chat_pool["replicas"] = {"local": {"command": command, "host": HOST, "ports": ports()}}
         return gateway(pools=[chat_pool], state=str(state), decision_log=str(tmp_path / "decisions.log"),
-                       ready=scaler["min"] if ready is None else ready)
+                       record=str(tmp_path / "recording"), ready=scaler["min"] if ready is None else ready)
     return make
 
 
@@ -136,16 +136,24 @@ def test_a_warm_replica_is_promoted(local):
     load.stop()
 
 
-def test_an_engine_that_crashes_is_replaced(local):
+def test_an_engine_that_crashes_is_replaced(local, tmp_path):
+    """And all that gate and scaler said of it is said again by its recording."""
     gw = local({"min": 2, "max": 3}, "--service", "50ms")
     load = Load(gw, SLOTS)
-    name, victim = next(iter(replicas(gw).items()))
+    name = next(iter(replicas(gw)))
     pid = next(int(line.split("(pid ")[1].split(",")[0]) for line in gw.process.lines
                if f"{name} started (pid" in line)
     os.kill(pid, signal.SIGKILL)
-    eventually(lambda: name not in replicas(gw) or replicas(gw)[name]["state"] == "gone", lambda: str(replicas(gw)))
+    eventually(lambda: name not in replicas(gw), lambda: str(replicas(gw)))
     wait_ready(gw, 2)
     load.stop()  # a request that died before its first byte ran elsewhere
+    gw.check_quiet()
+    assert gw.stop() == 0
+    done = subprocess.run([BINARY, "sim", "--replay", tmp_path / "recording", "--json"], capture_output=True,
+                          text=True, timeout=60)
+    replayed = json.loads(done.stdout)
+    assert done.returncode == 0 and replayed["identical"] and not replayed["cut"], done
+    assert replayed["events"] > 0 and replayed["scaler_events"] > 0 and replayed["scaler_actions"] >= 3
 
 
 def test_explain_answers_on_the_command_line(gateway, engine):
