@@ -41,6 +41,11 @@ static void warn_pools(const struct pst_scenario_reader *r)
             used = used || s->streams[j].pool == i;
         if (!used)
             PST_SCENARIO_WARN(r, pools[i].node, "pool %s: no stream goes there", pools[i].own.name);
+        if (pools[i].cron.count > 0 || pools[i].own.prescale.profile != PST_PROFILE_NONE)
+            PST_SCENARIO_WARN(r, pst_tree_at(pools[i].node, "scaler"),
+                              "pool %s: a scenario has no time of day: cron and profile have no "
+                              "effect",
+                              pools[i].own.name);
         if (s->pools[i].initial < s->scaler.pools[i].min)
             PST_SCENARIO_WARN(r, pst_tree_at(pst_tree_get(pools[i].node, "life"), "initial"),
                               "pool %s: fewer replicas at the beginning than scaler.min: the first "

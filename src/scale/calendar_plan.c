@@ -151,6 +151,7 @@ static int take_config(const struct pst_config *config, struct pst_calendar_plan
 
     for (size_t i = 0; i < config->pools_count; i++)
         zones += config->pools[i].prescale.cron_count;
+    PST_ASSERT(config->pools_count > 0);
     plan->seats = calloc(config->pools_count, sizeof *plan->seats);
     plan->zones = calloc(zones, sizeof *plan->zones);
     if (plan->seats == NULL || plan->zones == NULL)

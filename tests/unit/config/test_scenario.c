@@ -406,6 +406,7 @@ static const struct row rows[] = {
     {"a late fault", BASE "faults: [{kill: 1, at: 2h}]\n", W, 5, 24, "begins behind the horizon"},
     {"a free cost", BASE "policies: {a: {}}\nexpect: {a: [cost <= 5]}\n", W, 6, 1, "cost is 0 without"},
     {"waits past ttl", BASE "policies: {a: {max_wait: {high: 31s}}}\n", W, 5, 26, "can only expire"},
+    {"cron without a day", "horizon: 1h\nclasses: {high: {}}\npools: [{name: a, slots: 1, scaler: {cron: [{from: 0 8 * * *, until: 0 9 * * *, replicas: 2}]}}]\narrivals: {a: {class: high, rate: 1/s, service: 1s}}\n", W, 3, 37, "a scenario has no time of day"},
     {"few at first", "horizon: 1h\nclasses: {high: {}}\npools: [{name: a, slots: 1, scaler: {min: 2}, life: {initial: 1}}]\narrivals: {a: {class: high, rate: 1/s, service: 1s}}\n", W, 3, 63, "fewer replicas at the beginning"},
 };
 /* clang-format on */
