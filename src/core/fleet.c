@@ -332,11 +332,11 @@ void pst_fleet_undrain(struct pst_fleet *fleet, uint16_t replica_index, pst_ns n
         pst_fleet_settle(fleet, replica);
 }
 
-void pst_fleet_promote(struct pst_fleet *fleet, uint16_t replica_index, pst_ns now)
+void pst_fleet_promote(struct pst_fleet *fleet, const struct pst_gate_event *event)
 {
-    struct pst_replica *replica = replica_at(fleet, replica_index);
+    struct pst_replica *replica = replica_at(fleet, event->u.promote.replica);
 
-    advance(fleet, now);
+    advance(fleet, event->now);
     if (replica->state == PST_REPLICA_GONE)
         return;
     pst_replica_promote(fleet, replica);

@@ -115,7 +115,7 @@ void pst_fleet_engine(struct pst_fleet *fleet, const struct pst_gate_event *even
 void pst_fleet_drain(struct pst_fleet *fleet, uint16_t replica, pst_ns until, pst_ns now);
 void pst_fleet_undrain(struct pst_fleet *fleet, uint16_t replica, pst_ns now);
 /* One that is kept warm takes work from now on, or as soon as it is loaded. */
-void pst_fleet_promote(struct pst_fleet *fleet, uint16_t replica, pst_ns now);
+void pst_fleet_promote(struct pst_fleet *fleet, const struct pst_gate_event *event);
 
 /* Time alone: probes due, stalls, slow start, lags, trials after FULL, forgotten suspects. */
 void pst_fleet_time(struct pst_fleet *fleet, pst_ns now);

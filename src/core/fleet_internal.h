@@ -126,9 +126,6 @@ struct pst_replica {
     uint32_t rung_at;           /* on its pool's ladder; PST_FLEET_NONE: it has no free place */
     uint64_t joined;            /* grows with each joining of a pool */
 
-    struct pst_hearsay hearsay;
-    bool still_asked; /* how it is, since its counter stands still */
-
     /* What the gate is to be told; see fleet_poll.c. */
     bool queued; /* in the list of those with orders */
     uint16_t queue_next;
@@ -139,6 +136,9 @@ struct pst_replica {
     bool drained_told;
     bool drained_complete;
     uint32_t drained_left;
+
+    bool still_asked; /* how it is, since its engine's counter stands still */
+    struct pst_hearsay hearsay;
 };
 
 struct pst_fleet_pool {

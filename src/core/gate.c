@@ -251,6 +251,14 @@ static struct pst_ticket *ticket_running(struct pst_gate *gate, struct pst_ticke
 #define RUNNING (1u << PST_TICKET_RUNNING | 1u << PST_TICKET_STREAMING)
 #define ALIVE   (READING | 1u << PST_TICKET_QUEUED | RUNNING)
 
+/* The fleet's own: a table, so that what is rare does not swell the step that every request takes. */
+static void (*const of_replicas[PST_EVENT_COUNT])(struct pst_fleet *fleet,
+                                                  const struct pst_gate_event *event) = {
+    [PST_EVENT_REPLICA] = pst_fleet_replica, [PST_EVENT_PROBE] = pst_fleet_probe,
+    [PST_EVENT_SLOTS] = pst_fleet_slots,     [PST_EVENT_PROGRESS] = pst_fleet_progress,
+    [PST_EVENT_PROMOTE] = pst_fleet_promote, [PST_EVENT_ENGINE] = pst_fleet_engine,
+};
+
 static void apply(struct pst_gate *gate, const struct pst_gate_event *event)
 {
     struct pst_ticket *ticket;
@@ -281,28 +289,18 @@ static void apply(struct pst_gate *gate, const struct pst_gate_event *event)
             end(gate, ticket, event);
         break;
     case PST_EVENT_REPLICA:
-        pst_fleet_replica(gate->fleet, event);
-        break;
     case PST_EVENT_PROBE:
-        pst_fleet_probe(gate->fleet, event);
-        break;
     case PST_EVENT_SLOTS:
-        pst_fleet_slots(gate->fleet, event);
-        break;
     case PST_EVENT_PROGRESS:
-        pst_fleet_progress(gate->fleet, event);
+    case PST_EVENT_PROMOTE:
+    case PST_EVENT_ENGINE:
+        of_replicas[event->kind](gate->fleet, event);
         break;
     case PST_EVENT_DRAIN:
         drain(gate, event);
         break;
     case PST_EVENT_UNDRAIN:
         undrain(gate, event->u.undrain.replica);
-        break;
-    case PST_EVENT_PROMOTE:
-        pst_fleet_promote(gate->fleet, event->u.promote.replica, gate->now);
-        break;
-    case PST_EVENT_ENGINE:
-        pst_fleet_engine(gate->fleet, event);
         break;
     case PST_EVENT_TIME:
         break;

@@ -29,6 +29,14 @@ static void announce(struct world *w, bool warm, enum pst_cause cause)
     world_poll(w);
 }
 
+static void promote(struct world *w)
+{
+    struct pst_gate_event event = {.now = w->now, .kind = PST_EVENT_PROMOTE};
+
+    pst_fleet_promote(w->fleet, &event);
+    world_poll(w);
+}
+
 static void act(struct world *w, enum act what)
 {
     switch (what) {
@@ -36,8 +44,7 @@ static void act(struct world *w, enum act what)
         world_live(w, 10 * PST_S, R0, PST_PROBE_OK, PST_PROBE_OK);
         break;
     case PROMOTE:
-        pst_fleet_promote(w->fleet, 0, w->now);
-        world_poll(w);
+        promote(w);
         break;
     case AGAIN: /* told anew, and not that it is warm */
         announce(w, false, PST_CAUSE_CONFIG);
