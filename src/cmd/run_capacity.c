@@ -135,17 +135,16 @@ void pst_run_capacity_fleet_action(struct pst_run *run, const struct pst_gate_ac
         changed(run, action->u.state.replica, (enum pst_replica_state)action->u.state.to);
 }
 
+/* All take the new one, whatever one of them says of it: nobody may keep what is freed next. */
 int pst_run_capacity_reload(struct pst_run *run, const struct pst_config *config)
 {
-    int rc = pst_capacity_reconfigure(run->capacity, &config->scaler);
+    int scaler = pst_capacity_reconfigure(run->capacity, &config->scaler);
+    int calendar = pst_calendar_reload(run->calendar, config);
+    int sources = pst_run_sources_reload(run, config);
 
-    if (rc == PST_OK)
-        rc = pst_calendar_reload(run->calendar, config);
-    if (rc != PST_OK)
-        return rc;
     if (run->keda != NULL)
         pst_keda_reload(run->keda, config);
-    return pst_run_sources_reload(run, config);
+    return scaler != PST_OK ? scaler : calendar != PST_OK ? calendar : sources;
 }
 
 void pst_run_capacity_free(struct pst_run *run)

@@ -156,6 +156,22 @@ def test_an_engine_that_crashes_is_replaced(local, tmp_path):
     assert replayed["events"] > 0 and replayed["scaler_events"] > 0 and replayed["scaler_actions"] >= 3
 
 
+def test_a_reload_goes_through_the_keeper(local):
+    gw = local({"min": 1, "max": 3}, "--service", "50ms")
+    gw.config["pools"][0]["scaler"]["min"] = 2
+    gw.reload(gw.config)
+    wait_ready(gw, 2)
+    gw.config["pools"][0]["slots"] = "many"
+    gw.write(gw.config)
+    status, _, body = gw.admin("POST", "/reload")
+    assert status == 409 and b"slots" in body, body
+    gw.config["pools"][0].update(slots=SLOTS, scaler={**QUICK, "min": 3, "max": 3})
+    gw.write(gw.config)
+    assert gw.admin("POST", "/reload")[0] == 200
+    wait_ready(gw, 3)
+    assert gw.ask().status == 200
+
+
 def test_explain_answers_on_the_command_line(gateway, engine):
     gw = gateway([engine()])
     address = "{}:{}".format(*gw.ports["admin"])

@@ -32,7 +32,7 @@ struct world {
     pst_ns now, deadline;
     bool quota, holds;
     pst_ns loads_at[4]; /* its process listens then; 0: none */
-    bool is_there[4];
+    bool is_there[4], is_warm[4];
     struct pst_gate_action inflight[INFLIGHT]; /* DISPATCH */
     uint32_t inflight_count;
     uint32_t depth, decided, said;
@@ -57,6 +57,7 @@ static void tell(struct world *w, uint16_t replica, enum pst_replica_state state
     event.u.replica.state = (uint8_t)state;
     event.u.replica.cause = (uint8_t)cause;
     event.u.replica.revision = 3;
+    event.u.replica.warm = w->is_warm[replica];
     pst_drive_event(w->drive, &event);
 }
 
@@ -77,6 +78,7 @@ static void start(struct world *w, const struct pst_scaler_action *action)
         replica++;
     pst_capacity_replica(w->capacity, replica, 0, action->u.start.op, 3);
     w->loads_at[replica] = w->now + COLD;
+    w->is_warm[replica] = action->u.start.warm;
     tell(w, replica, PST_REPLICA_STARTING, PST_CAUSE_CONFIG);
 }
 
@@ -338,6 +340,35 @@ static void a_drain_is_not_over_before_its_last_request(void **state)
     world_end(&w);
 }
 
+/* One is kept loaded beside the one that serves; a floor of two promotes it, and its place is filled again. */
+static void a_warm_replica_is_promoted_by_the_gate(void **state)
+{
+    struct pst_scaler_event floor = {.kind = PST_SCALER_FLOOR};
+    struct pst_scaler_config config = scaler_config();
+    struct pst_gate_replica_view view;
+    struct world w;
+
+    (void)state;
+    world_begin(&w, 1);
+    config.pools[0].min = config.pools[0].warm = 1;
+    assert_int_equal(pst_capacity_reconfigure(w.capacity, &config), PST_OK);
+    word(&w, "+40");
+    assert_string_equal(w.log, "S1 W2");
+    assert_int_equal(ready(&w), 1);
+    assert_true(pst_gate_replica_view(pst_drive_gate(w.drive), 1, &view));
+    assert_int_equal(view.state, PST_REPLICA_WARM);
+    floor.now = floor.u.floor.from = w.now;
+    floor.u.floor.until = PST_NEVER;
+    floor.u.floor.replicas = 2;
+    pst_capacity_event(w.capacity, &floor);
+    second(&w);
+    assert_int_equal(ready(&w), 2); /* within the second */
+    word(&w, "+40");
+    assert_string_equal(w.log, "S1 W2 P1 W3");
+    assert_int_equal(ready(&w), 2);
+    world_end(&w);
+}
+
 static void decisions_are_kept_newest_first(void **state)
 {
     struct pst_capacity_decision decision, older;
@@ -382,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_script_says_what_it_should),
         cmocka_unit_test(a_drain_is_not_over_before_its_last_request),
+        cmocka_unit_test(a_warm_replica_is_promoted_by_the_gate),
         cmocka_unit_test(decisions_are_kept_newest_first),
         cmocka_unit_test(a_reconfiguration_acts_on_its_next_tick),
     };
