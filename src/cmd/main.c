@@ -13,7 +13,7 @@ static const struct command {
     const char *summary; /* NULL: not listed */
 } commands[] = {
     {"run", pst_cmd_run, "The gateway: priorities in front of inference engines."},
-    {"check", pst_cmd_check, "Reads files as we do, or a cluster, and says all that is wrong."},
+    {"check", pst_cmd_check, "Reads our files and a cluster's, and says all that is wrong."},
     {"drain", pst_cmd_drain, "Ends the work of a running gateway, or of one replica, in order."},
     {"explain", pst_cmd_explain, "Why requests wait, and how many replicas there should be."},
     {"engine", pst_cmd_engine, "A stand-in inference engine, for demos and tests."},
