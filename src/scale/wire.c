@@ -152,32 +152,41 @@ static uint64_t subject(const struct pst_wire_message *m)
     return 0;
 }
 
-/* Takes out the older word on the same subject: the newer one waits behind what came between. */
-static void forget(struct pst_wire *wire, uint64_t about)
+/* Where the older word on the same subject waits, or the end of the queue. */
+static struct entry **place_of(struct pst_wire *wire, uint64_t about)
 {
-    for (struct entry **at = &wire->first; *at != NULL; at = &(*at)->next) {
-        struct entry *entry = *at;
+    struct entry **at = &wire->first;
 
-        if (entry->about != about)
-            continue;
-        *at = entry->next;
-        if (wire->last == &entry->next)
-            wire->last = at;
-        wire->count--;
-        if (entry->fd >= 0)
-            close(entry->fd);
-        free(entry);
+    if (about == 0)
+        return wire->last;
+    while (*at != NULL && (*at)->about != about)
+        at = &(*at)->next;
+    return at;
+}
+
+/* The newer word takes the place of the older one, so that what came behind it stays behind it. */
+static void put_at(struct pst_wire *wire, struct entry **at, struct entry *entry)
+{
+    struct entry *older = *at;
+
+    entry->next = older == NULL ? NULL : older->next;
+    *at = entry;
+    if (entry->next == NULL)
+        wire->last = &entry->next;
+    if (older == NULL) {
+        wire->count++;
         return;
     }
+    if (older->fd >= 0)
+        close(older->fd);
+    free(older);
 }
 
 static int enqueue(struct pst_wire *wire, const uint8_t *packet, size_t len, uint64_t about, int fd)
 {
-    struct entry *entry;
+    struct entry **at = place_of(wire, about), *entry;
 
-    if (about != 0)
-        forget(wire, about);
-    if (wire->count == QUEUE_MAX)
+    if (*at == NULL && wire->count == QUEUE_MAX)
         return PST_E_FULL;
     entry = malloc(sizeof *entry + len);
     if (entry == NULL)
@@ -188,9 +197,7 @@ static int enqueue(struct pst_wire *wire, const uint8_t *packet, size_t len, uin
         free(entry);
         return PST_E_NOMEM;
     }
-    *wire->last = entry;
-    wire->last = &entry->next;
-    wire->count++;
+    put_at(wire, at, entry);
     return pst_io_want(&wire->io, EPOLLIN | EPOLLOUT) == PST_OK ? PST_OK : PST_E_NOMEM;
 }
 

@@ -53,7 +53,7 @@ struct pst_wire_replica {
     uint32_t op;   /* of the START that made it; 0: none */
     uint32_t revision;
     pst_ns until;                 /* DRAINING: when it will be killed, from now; 0: not known */
-    char name[PST_WIRE_NAME_MAX]; /* how people know it; unique in its pool */
+    char name[PST_WIRE_NAME_MAX]; /* how people know it; unique in its pool; ASCII, as url */
     char url[PST_WIRE_URL_MAX];   /* "http://host:port"; "": none yet */
 };
 

@@ -120,6 +120,7 @@ static void on_word(struct pst_io *io, uint32_t events)
         pst_io_remove(io);
         return;
     }
+    line("heard %s", word);
     if (strncmp(word, "start", 5) == 0)
         act(PST_SCALER_START, 0);
     else if (sscanf(word, "promote %u", &key) == 1)
@@ -285,9 +286,11 @@ static const char *await(const char *begin)
     }
 }
 
+/* Returns when it was heard, so that no word is left to the next gateway. */
 static void say(const char *word)
 {
     assert_int_equal(write(words, word, strlen(word)), (ssize_t)strlen(word));
+    await("heard");
 }
 
 static unsigned number_in(const char *text, const char *name)

@@ -17,7 +17,6 @@
 #include <cmocka.h>
 
 #include "scale/local.h"
-#include "scale/local_command.h"
 
 #define KEPT     256
 #define WAIT_MAX 20 /* s: generous; nothing is judged by it */
@@ -301,25 +300,6 @@ static void test_what_the_engine_is_given(void **state)
     stop_all();
 }
 
-/* The template's word on devices is the last one. */
-static void test_devices_by_template(void **state)
-{
-    static uint32_t gpus[] = {4};
-    static struct pst_config_text_pair env[] = {
-        {(char *)(uintptr_t) "CUDA_VISIBLE_DEVICES", (char *)(uintptr_t) "GPU-{gpu}"}};
-
-    (void)state;
-    pool.local.env = env;
-    pool.local.env_count = 1;
-    pool.local.gpus = gpus;
-    pool.local.gpus_count = 1;
-    COMMAND("sh", "-c", "echo devices $CUDA_VISIBLE_DEVICES; exec sleep 600");
-    open_source();
-    start(1, false);
-    await_text("log/chat-1.log", "devices GPU-4\n");
-    stop_all();
-}
-
 static void test_gpus_are_the_quota(void **state)
 {
     static uint32_t gpus[] = {0, 1};
@@ -441,6 +421,22 @@ static void test_unwritable_state(void **state)
     stop_all();
 }
 
+static pid_t worker;
+
+static bool worker_has_ended(void)
+{
+    char path[64], text[256] = "";
+    FILE *in;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)worker);
+    in = fopen(path, "r");
+    if (in == NULL)
+        return true;
+    (void)!fgets(text, sizeof text, in);
+    assert_int_equal(fclose(in), 0);
+    return strstr(text, ") Z ") != NULL; /* nobody has fetched its status yet */
+}
+
 static void test_deaf_engine_is_killed_with_its_workers(void **state)
 {
     (void)state;
@@ -449,31 +445,15 @@ static void test_deaf_engine_is_killed_with_its_workers(void **state)
     open_source();
     start(1, false);
     await_text("log/chat-1.log", "worker ");
+    worker = (pid_t)atoi(strstr(file_text, "worker ") + 7);
     wanted = 1;
     assert_true(until(told_enough));
-    {
-        pid_t worker = (pid_t)atoi(strstr(file_text, "worker ") + 7);
-        char path[64];
-
-        act(PST_SCALER_REMOVE, told[0].key);
-        wanted = 2;
-        assert_true(until(told_enough));
-        assert_int_equal(told[1].cause, PST_CAUSE_REMOVED);
-        (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)worker);
-        for (int i = 0; i < WAIT_MAX * 100 && access(path, F_OK) == 0; i++) {
-            FILE *in = fopen(path, "r");
-            char text[256] = "";
-
-            if (in == NULL)
-                break;
-            (void)!fgets(text, sizeof text, in);
-            (void)fclose(in);
-            if (strstr(text, ") Z ") != NULL)
-                break;
-            (void)pst_loop_turn(loop, 10 * PST_MS);
-        }
-        assert_true(kill(worker, 0) != 0 || access(path, F_OK) == 0);
-    }
+    assert_false(worker_has_ended());
+    act(PST_SCALER_REMOVE, told[0].key);
+    wanted = 2;
+    assert_true(until(told_enough));
+    assert_int_equal(told[1].cause, PST_CAUSE_REMOVED);
+    assert_true(until(worker_has_ended));
     stop_all();
 }
 
@@ -589,6 +569,11 @@ static void test_kept_at_the_end(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+static bool state_is_gone(void)
+{
+    return read_file("local-chat.json") == NULL;
+}
+
 static void test_pool_that_is_no_more(void **state)
 {
     pid_t pid;
@@ -603,86 +588,10 @@ static void test_pool_that_is_no_more(void **state)
     leave();
     config.pools_count = 0;
     assert_int_equal(pst_local_orphans_new(&host, folder, "chat", &source), PST_OK);
-    assert_true(until(no_engines) || true);
-    for (int i = 0; i < WAIT_MAX * 100 && read_file("local-chat.json") != NULL; i++)
-        assert_int_equal(pst_loop_turn(loop, 10 * PST_MS), PST_OK);
-    assert_null(read_file("local-chat.json"));
+    assert_true(until(state_is_gone));
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_int_equal(told_count, 0); /* nobody is told of it */
     stop_all();
-}
-
-/* A release that never comes: whoever dies between fork and the file takes the child with him. */
-static void test_unreleased_process_ends(void **state)
-{
-    char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
-                          (char *)(uintptr_t) "echo ran", NULL};
-    char *const env[] = {NULL};
-    struct pst_local_process process;
-    struct pst_local_program program = {.argv = argv, .env = env};
-    char text[8] = "";
-    int out[2];
-
-    (void)state;
-    assert_int_equal(pipe(out), 0);
-    program.output = out[1];
-    assert_int_equal(pst_local_spawn(&program, &process), PST_OK);
-    close(out[1]);
-    close(process.go);
-    process.go = -1;
-    assert_int_equal(read(out[0], text, sizeof text), 0);
-    assert_true(pst_local_reap(&process).known);
-    pst_local_process_done(&process);
-    close(out[0]);
-}
-
-static void test_log_is_bounded(void **state)
-{
-    struct pst_local_log log;
-    char scratch[4096], line[1000];
-    struct stat_bytes {
-        long first, second, now;
-    } bytes;
-    int out;
-
-    (void)state;
-    memset(line, 'x', sizeof line);
-    line[sizeof line - 1] = '\n';
-    assert_int_equal(pst_local_log_open(&log, folder, "e", false), PST_OK);
-    log.bytes_max = 10000;
-    out = pst_local_log_output(&log);
-    assert_true(out >= 0);
-    for (int i = 0; i < 100; i++) {
-        assert_int_equal(write(out, line, sizeof line), sizeof line);
-        pst_local_log_look(&log, "e", scratch, sizeof scratch);
-    }
-    bytes = (struct stat_bytes){.first = (long)strlen(read_file("e.log.1")),
-                                .second = (long)strlen(read_file("e.log.2"))};
-    bytes.now = lseek(log.fd, 0, SEEK_END);
-    assert_true(bytes.first > 0 && bytes.second > 0);
-    assert_true(bytes.now <= 11000);
-    assert_null(read_file("e.log.3"));
-    close(out);
-    pst_local_log_done(&log);
-}
-
-static void test_revision_is_of_the_command(void **state)
-{
-    static const uint8_t salt[] = {1, 2, 3}, other_salt[] = {1, 2, 4};
-    struct pst_config_text_pair env[] = {{(char *)(uintptr_t) "A", (char *)(uintptr_t) "1"}};
-    uint32_t first, second;
-
-    (void)state;
-    COMMAND("sleep", "60", "0");
-    first = pst_local_revision(&pool.local, salt, sizeof salt);
-    assert_int_equal(first, pst_local_revision(&pool.local, salt, sizeof salt));
-    assert_int_not_equal(first, pst_local_revision(&pool.local, other_salt, sizeof salt));
-    COMMAND("sleep", "6", "00");
-    second = pst_local_revision(&pool.local, salt, sizeof salt);
-    assert_int_not_equal(first, second);
-    pool.local.env = env;
-    pool.local.env_count = 1;
-    assert_int_not_equal(second, pst_local_revision(&pool.local, salt, sizeof salt));
 }
 
 int main(void)
@@ -691,7 +600,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_started_told_and_removed),
         TEST(test_what_the_engine_is_given),
-        TEST(test_devices_by_template),
         TEST(test_gpus_are_the_quota),
         TEST(test_ports_of_others_are_skipped),
         TEST(test_crash_is_told_with_what_it_was),
@@ -702,9 +610,6 @@ int main(void)
         TEST(test_not_found_again),
         TEST(test_kept_at_the_end),
         TEST(test_pool_that_is_no_more),
-        TEST(test_unreleased_process_ends),
-        TEST(test_log_is_bounded),
-        TEST(test_revision_is_of_the_command),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

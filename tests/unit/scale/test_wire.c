@@ -378,7 +378,7 @@ static void test_slow_reader(void **state)
     sent = 0;
     for (size_t i = 0; i < got_count; i++) {
         if (got[i].kind == PST_WIRE_ACTION) {
-            assert_int_equal(got[i].key, ++sent);
+            assert_int_equal(got[i].key, ++sent); /* each, and in order */
         } else if (got[i].kind == PST_WIRE_REPLICA) {
             last_state = got[i].u.replica.state;
             replicas++;
@@ -390,6 +390,42 @@ static void test_slow_reader(void **state)
     assert_int_equal(last_state, PST_REPLICA_GONE);
     assert_true(replicas < 5000 && signals < 5000);
     assert_int_equal(left_ended + right_ended, 0);
+}
+
+/* A newer word does not fall behind what was said after the older one: all replicas before SYNCED. */
+static void test_newer_word_keeps_its_place(void **state)
+{
+    struct pst_wire_message m = an_action(PST_SCALER_REMOVE);
+    size_t at_replica = 0, at_synced = 0;
+    int fd[2];
+
+    (void)state;
+    assert_int_equal(pst_wire_pair(fd), PST_OK);
+    assert_int_equal(pst_wire_new(loop, fd[0], take, count_end, &left_ended, &left), PST_OK);
+    for (int i = 0; i < 2000; i++) /* until the socket is full */
+        assert_int_equal(pst_wire_send(left, &m), PST_OK);
+    m = a_replica(7, PST_REPLICA_STARTING);
+    assert_int_equal(pst_wire_send(left, &m), PST_OK);
+    m = bare(PST_WIRE_SYNCED);
+    assert_int_equal(pst_wire_send(left, &m), PST_OK);
+    m = a_replica(7, PST_REPLICA_LOADING);
+    assert_int_equal(pst_wire_send(left, &m), PST_OK);
+    m = an_action(PST_SCALER_REMOVE);
+    m.key = 8;
+    assert_int_equal(pst_wire_send(left, &m), PST_OK); /* behind all of it */
+    assert_int_equal(pst_wire_new(loop, fd[1], take, count_end, &right_ended, &right), PST_OK);
+    turns();
+    assert_int_equal(got_count, 2003);
+    for (size_t i = 0; i < got_count; i++) {
+        if (got[i].kind == PST_WIRE_REPLICA) {
+            assert_int_equal(got[i].u.replica.state, PST_REPLICA_LOADING);
+            at_replica = i;
+        } else if (got[i].kind == PST_WIRE_SYNCED) {
+            at_synced = i;
+        }
+    }
+    assert_true(at_replica < at_synced);
+    assert_int_equal(got[2002].key, 8);
 }
 
 static void test_reader_that_never_reads(void **state)
@@ -459,6 +495,7 @@ int main(void)
         TEST(test_uncalled_descriptors),
         TEST(test_descriptor_goes_over),
         TEST(test_slow_reader),
+        TEST(test_newer_word_keeps_its_place),
         TEST(test_reader_that_never_reads),
         TEST(test_the_other_side_leaves),
         TEST(test_freed_by_its_own_handler),
