@@ -102,6 +102,8 @@ enum pst_metric_kind {
       "Of them, not OK: what was asked for is wrong, or not known.")                               \
     X(KEDA_P99, "external_scaler_p99_seconds", GAUGE, 0,                                           \
       "P99 of the time from the end of a call's request to its answer queued.")                \
+    X(KEDA_PUSH, "external_scaler_push_seconds", GAUGE, 0,                                         \
+      "The last time that a first request met no replica: until all pushes were queued.")           \
     X(KEDA_STREAMS, "external_scaler_streams", GAUGE, 0,                                           \
       "Streams of KEDA that wait for a push.")                                                     \
     X(KEDA_CONNECTIONS, "external_scaler_connections", GAUGE, 0,                                   \

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "scale/keda_answer.h"
 #include "scale/keda_cert.h"
@@ -38,6 +39,7 @@ struct pst_keda {
     struct pst_rpc_server *server;
     struct pst_timer tick;
     bool draining;
+    pst_ns push_took; /* at the last wake */
     struct pool pools[PST_POOLS_MAX];
 };
 
@@ -177,6 +179,7 @@ static void write_figures(struct pst_keda *keda)
     pst_metric_set(keda->metrics, PST_METRIC_KEDA_CALLS, none, f.calls);
     pst_metric_set(keda->metrics, PST_METRIC_KEDA_FAILED, none, f.failed);
     pst_metric_set(keda->metrics, PST_METRIC_KEDA_P99, none, f.p99_us * PST_US);
+    pst_metric_set(keda->metrics, PST_METRIC_KEDA_PUSH, none, keda->push_took);
     pst_metric_set(keda->metrics, PST_METRIC_KEDA_STREAMS, none, f.streams);
     pst_metric_set(keda->metrics, PST_METRIC_KEDA_CONNECTIONS, none, f.connections);
 }
@@ -268,6 +271,7 @@ uint16_t pst_keda_port(const struct pst_keda *keda)
 void pst_keda_wake(struct pst_keda *keda, uint16_t pool)
 {
     look_at_pool(keda, pool, true);
+    keda->push_took = pst_clock_now() - pst_loop_now(keda->loop);
 }
 
 void pst_keda_decided(struct pst_keda *keda, uint16_t pool)
