@@ -76,12 +76,12 @@ static void put_terms(struct pst_text *text, const struct pst_scaler_action *act
 
 static void put_vetoes(struct pst_text *text, uint32_t bits)
 {
-    if (bits == 0)
-        pst_text_put(text, "    nothing stands in the way\n");
+    pst_text_put(text,
+                 bits == 0 ? "    nothing stands in the way\n" : "    what stands in the way\n");
     for (int v = 0; v < PST_VETO_COUNT; v++) {
         if ((bits & 1u << v) != 0)
-            pst_text_print(text, "    %s: %s; %s\n", pst_veto_name((enum pst_veto)v), vetoes[v].why,
-                           vetoes[v].then);
+            pst_text_print(text, "      %s: %s; %s\n", pst_veto_name((enum pst_veto)v),
+                           vetoes[v].why, vetoes[v].then);
     }
 }
 
@@ -99,12 +99,39 @@ static pst_ns wanted_since(const struct pst_view *view, uint16_t pool,
     return since;
 }
 
+/* What it was decided by, and since when it is so. */
+static void put_inputs(struct pst_text *text, const struct pst_scaler_action *action,
+                       pst_ns wanted_for)
+{
+    pst_text_put(text, "    backlog: ");
+    put_ms(text, action->u.decision.backlog_ms);
+    pst_text_put(text, "; a start takes: ");
+    put_ms(text, action->u.decision.start_ms);
+    pst_text_put(text, "; age of the oldest input: ");
+    put_ms(text, action->u.decision.oldest_input_ms);
+    pst_text_print(text, "\n    %u are wanted since %llu s\n", action->u.decision.desired,
+                   (unsigned long long)(wanted_for / PST_S));
+}
+
+static void put_number(struct pst_text *text, const struct pst_view *view, uint16_t pool)
+{
+    uint8_t actuate = view->config->scaler.pools[pool].actuate;
+    uint32_t number;
+
+    if (actuate != PST_ACTUATE_MARKED && actuate != PST_ACTUATE_NUMBER)
+        return; /* nobody is told one */
+    pst_text_put(text, "    told to whoever keeps the number: ");
+    if (pst_scaler_number(pst_capacity_scaler(view->capacity), pool, &number))
+        pst_text_print(text, "%u\n", number);
+    else
+        pst_text_put(text, "not known, so that it stays\n");
+}
+
 void pst_decision_explain(struct pst_text *text, const struct pst_view *view, uint16_t pool)
 {
     const struct pst_scaler_pool *config = &view->config->scaler.pools[pool];
     struct pst_capacity_decision last;
     const struct pst_scaler_action *action = &last.action;
-    uint32_t number;
 
     pst_text_print(text, "\n  replicas (rule %s, %u to %u, %u warm; acts: %s)\n",
                    pst_rule_name(config->rule), config->min, config->max, config->warm,
@@ -119,17 +146,8 @@ void pst_decision_explain(struct pst_text *text, const struct pst_view *view, ui
                    action->u.decision.draining);
     put_terms(text, action);
     put_vetoes(text, action->u.decision.vetoes);
-    pst_text_put(text, "    backlog: ");
-    put_ms(text, action->u.decision.backlog_ms);
-    pst_text_put(text, "; a start takes: ");
-    put_ms(text, action->u.decision.start_ms);
-    pst_text_put(text, "; age of the oldest input: ");
-    put_ms(text, action->u.decision.oldest_input_ms);
-    if (pst_scaler_number(pst_capacity_scaler(view->capacity), pool, &number))
-        pst_text_print(text, "\n    number told to whoever keeps it: %u", number);
-    pst_text_print(text, "\n    %u are wanted since %llu s", action->u.decision.desired,
-                   (unsigned long long)((last.at - wanted_since(view, pool, &last)) / PST_S));
-    pst_text_put(text, "\n");
+    put_inputs(text, action, last.at - wanted_since(view, pool, &last));
+    put_number(text, view, pool);
 }
 
 void pst_decision_brief(struct pst_text *text, const struct pst_capacity_decision *decision,
