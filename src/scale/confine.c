@@ -173,6 +173,16 @@ static void allow_state(int ruleset, const struct ruleset *attr, const struct ps
     allow(ruleset, attr, folder, KEEPS);
 }
 
+/* Elsewhere than in /etc it is written by a service, as a new file each time. */
+static void allow_resolver(int ruleset, const struct ruleset *attr, const struct pst_config *config)
+{
+    char real[PATH_MAX], folder[PATH_MAX];
+
+    if (realpath("/etc/resolv.conf", real) != NULL && folder_of(real, folder) &&
+        strcmp(folder, "/etc") != 0 && strcmp(folder, "/") != 0 && !holds_secrets(folder, config))
+        allow(ruleset, attr, folder, READS);
+}
+
 static void allow_all(int ruleset, const struct ruleset *attr, const struct pst_config *config)
 {
     for (size_t i = 0; i < PST_COUNT_OF(system_paths); i++)
@@ -180,6 +190,7 @@ static void allow_all(int ruleset, const struct ruleset *attr, const struct pst_
     allow_log(ruleset, attr, config, config->access_log);
     allow_log(ruleset, attr, config, config->decision_log);
     allow_log(ruleset, attr, config, config->record);
+    allow_resolver(ruleset, attr, config);
     allow_state(ruleset, attr, config);
     allow_cert(ruleset, attr, config, config->keda.cert);
     allow_cert(ruleset, attr, config, config->keda.key);
