@@ -22,6 +22,7 @@ demo:
 	@tools/install-deps demo $(if $(filter llama,$(ENGINE)),llama)
 	@tools/build release penstock
 	@ENGINE='$(ENGINE)' tools/demo
+	@tools/demo-capacity
 
 run: build
 	build/release/bin/penstock run $(CONFIG)
