@@ -4,6 +4,7 @@
 #ifndef PST_GATEWAY_INSIDE_H
 #define PST_GATEWAY_INSIDE_H
 
+#include "base/random.h"
 #include "gateway/catalog.h"
 #include "gateway/gateway.h"
 #include "gateway/request.h"
@@ -31,6 +32,10 @@ struct pst_gateway_replica {
     struct pst_fetch *warmup; /* the request that runs, or NULL */
     uint32_t warmed;          /* prompts that were answered since it was loading */
     bool check_waits;         /* a CHECK of the model is answered when the warm-up ends */
+    struct pst_fetch *scrape; /* running, or NULL */
+    struct pst_timer scrape_next;
+    pst_ns scrape_sent_at;
+    bool scrape_fails; /* the last one did */
     struct pst_later free_later;
 };
 
@@ -49,8 +54,9 @@ struct pst_gateway {
     size_t free_count;
     uint32_t open;
     uint64_t id_prefix, id_next; /* request ids: random, then counted */
-    uint64_t created;            /* Unix seconds */
-    char *scratch;               /* one upstream head */
+    struct pst_random random;
+    uint64_t created; /* Unix seconds */
+    char *scratch;    /* one upstream head */
     size_t scratch_size;
     struct pst_gateway_replica replicas[PST_REPLICAS_MAX];
 };
@@ -73,6 +79,7 @@ struct pst_question {
     enum pst_probe kind;
     const char *prompt; /* of MODEL; NULL: the shortest that shows that it answers */
     uint32_t tokens_max;
+    const char *path; /* this page instead; NULL: as `kind` has it */
     pst_ns timeout;
     void (*done)(void *replica, const struct pst_fetch_result *result);
 };
@@ -86,6 +93,11 @@ void pst_probe_start(struct pst_gateway *gateway, uint16_t replica, enum pst_pro
 void pst_probe_cancel(struct pst_gateway_replica *replica);
 void pst_probe_tell(struct pst_gateway_replica *replica, enum pst_probe kind,
                     enum pst_probe_result result);
+
+/* scrape.c: what an engine says of itself, asked again and again. */
+/* It has an address, or another period. */
+void pst_scrape_start(struct pst_gateway_replica *replica);
+void pst_scrape_stop(struct pst_gateway_replica *replica);
 
 /* warmup.c */
 bool pst_warmup_is_done(const struct pst_gateway_replica *replica); /* or there is none */

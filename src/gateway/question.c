@@ -1,15 +1,15 @@
 /*
  * question.c - one small request of ours to a replica: is it there, what does it list, can it answer this.
  *
- * Health is a GET of the pool's ready path. The model is asked for a short completion (or an embedding, or
- * its list of models), in the words of its engine.
+ * Health is a GET of the pool's ready path, metrics are one of theirs. The model is asked for a short
+ * completion (or an embedding, or its list of models), in the words of its engine.
  */
 #include <stdlib.h>
 
 #include "gateway/inside.h"
 #include "gateway/writer.h"
 
-#define ANSWER_MAX (1024 * 1024) /* of a list of models, or of a long completion */
+#define ANSWER_MAX (1024 * 1024) /* of a list of models, a long completion, a page of metrics */
 
 /* A question to a model: path, and the body around its name, the prompt and the number of tokens. */
 struct form {
@@ -149,6 +149,9 @@ int pst_question_ask(struct pst_gateway_replica *replica, const struct pst_quest
     const struct form *form = form_of(pool, question->prompt != NULL);
     struct pst_question shortest = *question;
 
+    if (question->path != NULL)
+        return put(replica, question, PST_SLICE("GET"), pst_slice_of(question->path),
+                   pst_slice(NULL, 0), ret_fetch);
     if (question->kind == PST_PROBE_HEALTH)
         return put(replica, question, PST_SLICE("GET"), pst_slice_of(pool->ready_path),
                    pst_slice(NULL, 0), ret_fetch);

@@ -48,6 +48,7 @@ static void disconnect(struct pst_gateway_replica *replica)
 {
     pst_probe_cancel(replica);
     pst_warmup_forget(replica);
+    pst_scrape_stop(replica);
     if (replica->upstream != NULL)
         pst_upstream_free(replica->upstream);
     free(replica->base_path);
@@ -110,6 +111,7 @@ static int connect_to(struct pst_gateway *gateway, uint16_t index, const char *u
     disconnect(replica);
     replica->upstream = upstream;
     replica->base_path = base_path;
+    pst_scrape_start(replica);
     return PST_OK;
 }
 
@@ -210,9 +212,11 @@ static void review(struct pst_gateway *gateway)
 
         if (!replica->present)
             continue;
-        if (replica->upstream != NULL)
+        if (replica->upstream != NULL) {
             pst_upstream_retime(replica->upstream, config->pools[replica->pool].connect_timeout,
                                 config->pools[replica->pool].upstream_idle_timeout);
+            pst_scrape_start(replica);
+        }
         if (!replica->found && !replica->leaving &&
             !is_listed(config, replica->pool, gateway->registry->replicas[i].name))
             drain(gateway, i, pst_loop_now(gateway->loop) + config->drain_deadline);
