@@ -60,7 +60,7 @@ static uint32_t standing(struct pst_scaler_seat *seat, const struct pst_scaler_n
     uint32_t told = least_u32(seat->told, seat->config->max);
 
     if (n->is_rolling && seat->decided) /* the rest comes and goes without us */
-        runs = least_u32(runs, told);
+        runs = 0;
     if (!seat->decided) {
         pst_hold_begin(&seat->hold, now);
         before = seat->config->min;
@@ -228,13 +228,23 @@ static pst_ns oldest_input(const struct pst_scaler_seat *seat, pst_ns now)
     return age;
 }
 
+/* The backlog went past out_above, or came back to in_below: what was decided about it is news, whatever it is. */
+static bool has_turned(struct pst_scaler_seat *seat, pst_ns backlog)
+{
+    bool was_over = seat->is_over;
+
+    seat->is_over = backlog > (was_over ? seat->config->in_below : seat->config->out_above);
+    return seat->is_over != was_over;
+}
+
 static void record(struct pst_scaler *scaler, uint16_t pool, const struct pst_scaler_need *n)
 {
     struct pst_scaler_seat *seat = &scaler->seats[pool];
     struct pst_scaler_action decision = {.kind = PST_SCALER_DECISION, .pool = pool};
     const struct pst_scaler_action *last = &seat->last;
     const struct pst_census *c = &n->census;
-    bool is_news;
+    const pst_ns backlog = pst_demand_backlog(seat->demand, &n->supply);
+    bool is_news = has_turned(seat, backlog);
 
     decision.u.decision.desired = to_u16(seat->desired);
     decision.u.decision.before = to_u16(n->stood);
@@ -246,10 +256,10 @@ static void record(struct pst_scaler *scaler, uint16_t pool, const struct pst_sc
         decision.u.decision.terms[t] = to_u16(seat->terms[t]);
     decision.u.decision.winner = (uint8_t)winner(seat);
     decision.u.decision.vetoes = n->vetoes;
-    decision.u.decision.backlog_ms = to_ms(pst_demand_backlog(seat->demand, &n->supply));
+    decision.u.decision.backlog_ms = to_ms(backlog);
     decision.u.decision.start_ms = to_ms(n->supply.start);
     decision.u.decision.oldest_input_ms = to_ms(oldest_input(seat, scaler->now));
-    is_news = !seat->said || decision.u.decision.desired != last->u.decision.desired ||
+    is_news = is_news || !seat->said || decision.u.decision.desired != last->u.decision.desired ||
               decision.u.decision.winner != last->u.decision.winner ||
               decision.u.decision.vetoes != last->u.decision.vetoes ||
               scaler->now - seat->said_at >= SAY_EVERY;

@@ -108,7 +108,8 @@ void pst_scaler_step(struct pst_scaler *scaler, const struct pst_scaler_event *e
         set_floor(scaler, event);
         break;
     case PST_SCALER_SCALE:
-        seat->told = event->u.scale.replicas;
+        if (!seat->decided || !pst_seat_is_kept(seat))
+            seat->told = event->u.scale.replicas;
         break;
     case PST_SCALER_WAKE:
         seat->busy = true;

@@ -103,9 +103,9 @@ enum pst_scaler_event_kind {
     PST_SCALER_SIGNAL,
     PST_SCALER_FLOOR,
     /*
-     * Others set the number; where others keep it, what it is now: told before SYNCED and whenever it
-     * changes, or not at all. A fresh scaler asks for nothing less; what others add later is kept for as
-     * long as it would keep its own.
+     * Others set the number. A fresh scaler asks for nothing less; later it is no matter of ours, except
+     * by the replicas that follow from it. Where others keep the number it may be said by how many they
+     * keep, and counts up to the first decision: a rollout has more for a while.
      */
     PST_SCALER_SCALE,
     PST_SCALER_RESULT,  /* how an action ended */

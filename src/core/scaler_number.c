@@ -48,7 +48,7 @@ static uint32_t counted(const struct pst_scaler *scaler, uint16_t pool)
 
     pst_census(scaler, pool, &c);
     if (pst_number_is_rolling(scaler, pool))
-        more = (uint32_t)pst_sub_sat(pst_census_serving(&c), seat->asked);
+        more = (uint32_t)pst_sub_sat(pst_census_serving(&c) + c.stuck, seat->asked);
     return pst_census_running(&c) - c.dropped - more;
 }
 
@@ -175,7 +175,7 @@ static bool is_missed(const struct pst_scaler *scaler, const struct pst_scaler_r
     pst_census(scaler, left->pool, &c);
     if (left->is_warm)
         return c.warm + c.warming < seat->config->warm;
-    return pst_census_serving(&c) < seat->asked;
+    return pst_census_serving(&c) + c.stuck < seat->asked;
 }
 
 /* Its leaving was nobody's wish here, and it was, or would have been, of use. */

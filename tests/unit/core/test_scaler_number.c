@@ -159,8 +159,11 @@ static void roll_on(struct world *w)
 
 static void keeper_second(struct world *w)
 {
+    struct pst_scaler_event scale = {.kind = PST_SCALER_SCALE};
     uint32_t number;
 
+    scale.u.scale.replicas = kept(w);
+    world_step(w, scale); /* what is there, surplus or not */
     for (uint16_t r = 0; r < PST_REPLICAS_MAX; r++) {
         if (w->replicas[r].is_there && w->now >= w->replicas[r].gone_at)
             world_vanish(w, r, false);
@@ -173,6 +176,16 @@ static void keeper_second(struct world *w)
         create_one(w);
     if (keeper.is_rolling)
         roll_on(w);
+}
+
+static void begin_to_roll(struct world *w)
+{
+    keeper.is_rolling = true;
+    for (uint16_t r = 0; r < PST_REPLICAS_MAX; r++) {
+        w->replicas[r].is_old = w->replicas[r].is_there;
+        if (w->replicas[r].is_old)
+            world_tell(w, r, false);
+    }
 }
 
 static void expect_number(const struct world *w, const char *word)
@@ -210,12 +223,7 @@ static bool keeper_word(struct world *w, const char *word)
     } else if (sscanf(word, "evict%u", &n) == 1) {
         begin_to_end(w, (uint16_t)n);
     } else if (strcmp(word, "roll") == 0) {
-        for (uint16_t r = 0; r < PST_REPLICAS_MAX; r++) {
-            w->replicas[r].is_old = w->replicas[r].is_there;
-            if (w->replicas[r].is_old)
-                world_tell(w, r, false);
-        }
-        keeper.is_rolling = true;
+        begin_to_roll(w);
     } else if (strcmp(word, "picky") == 0) {
         keeper.is_picky = true;
     } else {
@@ -404,6 +412,7 @@ static void test_zero(void **state)
 /* ---- the same at random ---- */
 
 #define STORM_REMOVALS 10000
+#define STORM_SECONDS  2000000
 #define STORM_LULL     2000 /* s, until all is as it was decided */
 
 static void storm_config(struct pst_scaler_config *config)
@@ -494,7 +503,8 @@ static void test_storm(void **state)
     w.keeper = &replica_set;
     pst_prng_init(&prng, 1);
     world_play(&w, "r1 f1 sync +101");
-    while (keeper.removed < STORM_REMOVALS) {
+    for (int second = 0; keeper.removed < STORM_REMOVALS; second++) {
+        assert_true(second < STORM_SECONDS);
         storm_whims(&w, &prng);
         storm_work(&w, &prng);
         world_second(&w);
