@@ -155,7 +155,7 @@ int pst_keda_ask_read(const struct pst_config *config, const Externalscaler__Sca
 {
     const char *values[KEY_COUNT] = {NULL};
     const struct pst_config_export *usual;
-    struct pst_keda_ask ask;
+    struct pst_keda_ask ask = {0};
     int rc = sort_out(ref, values, why);
 
     if (rc == PST_OK)
