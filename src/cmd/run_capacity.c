@@ -25,7 +25,7 @@ static void on_decided(void *user, const struct pst_capacity_decision *decision)
 
     if (run->observe != NULL)
         pst_observe_decided(run->observe, decision);
-    pst_calendar_decided(run->calendar, decision->wall_s, &decision->action);
+    pst_calendar_decided(run->calendar, decision->wall_ns / PST_S, &decision->action);
     if (run->keda != NULL)
         pst_keda_decided(run->keda, decision->action.pool);
 }
@@ -47,7 +47,7 @@ static void on_timer(struct pst_timer *timer)
     uint64_t wall = pst_clock_wall_ns();
 
     pst_calendar_tick(run->calendar, now, wall);
-    pst_capacity_tick(run->capacity, now, wall / PST_S);
+    pst_capacity_tick(run->capacity, now, wall);
     pst_observe_second(run->observe);
 }
 

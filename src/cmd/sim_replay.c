@@ -8,6 +8,18 @@
 #include "cmd/commands.h"
 #include "drive/replay.h"
 
+/* Of a recording with a scaler: how soon it acted. */
+static void print_reaction(const struct pst_replay_result *result)
+{
+    if (result->decided.count > 0)
+        printf("  backlog past out_above %llu times; a decision within %.3f s\n",
+               (unsigned long long)result->decided.count, (double)result->decided.longest / PST_S);
+    if (result->promoted.count > 0)
+        printf("  %llu promotions; the first token within %.3f s\n",
+               (unsigned long long)result->promoted.count,
+               (double)result->promoted.longest / PST_S);
+}
+
 static void print_text(const char *path, const struct pst_replay_result *result)
 {
     const struct pst_replay_difference *difference = &result->difference;
@@ -21,6 +33,7 @@ static void print_text(const char *path, const struct pst_replay_result *result)
                    (unsigned long long)result->scaler_actions);
         printf("%s\n",
                result->cut ? " (the recording was cut off; its last moments are missing)" : "");
+        print_reaction(result);
         return;
     }
     printf("%s: differs at frame %llu, in event %llu of the %s, at %llu.%09llu s\n", path,
@@ -37,10 +50,15 @@ static void print_json(const struct pst_replay_result *result)
     const struct pst_replay_difference *difference = &result->difference;
 
     printf("{\"identical\":%s,\"events\":%llu,\"actions\":%llu,\"scaler_events\":%llu,"
-           "\"scaler_actions\":%llu,\"cut\":%s",
+           "\"scaler_actions\":%llu,\"cut\":%s,"
+           "\"decided\":{\"count\":%llu,\"longest_ns\":%llu,\"gone\":%llu},"
+           "\"promoted\":{\"count\":%llu,\"longest_ns\":%llu}",
            difference->found ? "false" : "true", (unsigned long long)result->events,
            (unsigned long long)result->actions, (unsigned long long)result->scaler_events,
-           (unsigned long long)result->scaler_actions, result->cut ? "true" : "false");
+           (unsigned long long)result->scaler_actions, result->cut ? "true" : "false",
+           (unsigned long long)result->decided.count, (unsigned long long)result->decided.longest,
+           (unsigned long long)result->gone, (unsigned long long)result->promoted.count,
+           (unsigned long long)result->promoted.longest);
     if (difference->found)
         printf(",\"difference\":{\"machine\":\"%s\",\"frame\":%llu,\"event\":%llu,\"now_ns\":%llu,"
                "\"event_text\":\"%s\",\"recorded\":\"%s\",\"replayed\":\"%s\"}",

@@ -228,7 +228,7 @@ static pst_ns oldest_input(const struct pst_scaler_seat *seat, pst_ns now)
     return age;
 }
 
-/* The backlog went past out_above, or came back to in_below: what was decided about it is news, whatever it is. */
+/* The backlog went past out_above, or came back to in_below: what is decided then is news, either way. */
 static bool has_turned(struct pst_scaler_seat *seat, pst_ns backlog)
 {
     bool was_over = seat->is_over;

@@ -106,6 +106,7 @@ struct pst_scaler_seat {
     uint32_t terms[PST_TERM_COUNT];
     pst_ns said_at;
     bool said;
+    bool is_over; /* the backlog: above out_above, and not back at in_below since */
     struct pst_scaler_action last; /* DECISION */
 };
 

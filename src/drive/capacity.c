@@ -30,8 +30,8 @@ struct pst_capacity {
     bool handled; /* handlers are set */
     bool stepping;
     pst_ns now;
-    pst_ns wall_at;  /* when wall_s was read */
-    uint64_t wall_s; /* 0: not known */
+    pst_ns wall_at;   /* when wall_ns was read */
+    uint64_t wall_ns; /* 0: not known */
     uint32_t pools_count, replicas_max;
     struct pst_drive_inbox inbox;
     struct pst_observer observer;
@@ -112,8 +112,8 @@ static void decided(struct pst_capacity *capacity, const struct pst_scaler_actio
     kept->next = (kept->next + 1) % PST_CAPACITY_KEPT;
     kept->count += kept->count < PST_CAPACITY_KEPT;
     *decision = (struct pst_capacity_decision){.at = capacity->now, .action = *action};
-    if (capacity->wall_s != 0)
-        decision->wall_s = capacity->wall_s + pst_sub_sat(capacity->now, capacity->wall_at) / PST_S;
+    if (capacity->wall_ns != 0)
+        decision->wall_ns = capacity->wall_ns + pst_sub_sat(capacity->now, capacity->wall_at);
     capacity->handlers.decided(capacity->handlers.user, decision);
 }
 
@@ -278,16 +278,16 @@ static void tell_replica(struct pst_capacity *capacity, uint16_t replica, pst_ns
     push(capacity, &event);
 }
 
-void pst_capacity_tick(struct pst_capacity *capacity, pst_ns now, uint64_t wall_s)
+void pst_capacity_tick(struct pst_capacity *capacity, pst_ns now, uint64_t wall_ns)
 {
     struct pst_scaler_event event = event_of(PST_SCALER_TICK, 0, now);
 
-    capacity->wall_s = wall_s;
+    capacity->wall_ns = wall_ns;
     capacity->wall_at = now;
     observe_pools(capacity, now);
     for (uint16_t r = 0; r < capacity->replicas_max; r++)
         tell_replica(capacity, r, now);
-    event.u.tick.wall_s = wall_s;
+    event.u.tick.wall_s = wall_ns / PST_S;
     push(capacity, &event);
     pump(capacity);
 }

@@ -11,7 +11,7 @@
  * that differs from the last one, or is a minute old, goes to decided().
  *
  * Guarantee: events are stepped in the order given, those given from a handler after the actions of the
- * step. A WAKE ticks at once. Both clocks are the caller's. Not thread-safe: one owner.
+ * step. A WAKE is decided at once. Both clocks are the caller's. Not thread-safe: one owner.
  */
 #ifndef PST_DRIVE_CAPACITY_H
 #define PST_DRIVE_CAPACITY_H
@@ -27,7 +27,7 @@ struct pst_capacity;
 /* A decision, and when: for /explain, the decision log and whoever asks later. */
 struct pst_capacity_decision {
     pst_ns at;                       /* monotonic */
-    uint64_t wall_s;                 /* Unix seconds */
+    uint64_t wall_ns;                /* since 1970, UTC; 0: not known */
     struct pst_scaler_action action; /* kind DECISION */
 };
 
@@ -47,8 +47,8 @@ void pst_capacity_handlers(struct pst_capacity *capacity,
                            const struct pst_capacity_handlers *handlers);
 int pst_capacity_reconfigure(struct pst_capacity *capacity, const struct pst_scaler_config *config);
 
-/* `now` is the loop's, `wall_s` 0 when not known. Observes all pools, tells all replicas, then ticks. */
-void pst_capacity_tick(struct pst_capacity *capacity, pst_ns now, uint64_t wall_s);
+/* `now` is the loop's, `wall_ns` 0 when not known. Observes all pools, tells all replicas, then ticks. */
+void pst_capacity_tick(struct pst_capacity *capacity, pst_ns now, uint64_t wall_ns);
 /* SIGNAL, FLOOR, SCALE, RESULT, HISTORY, SYNCED; and REPLICA of one that the gate does not know yet. */
 void pst_capacity_event(struct pst_capacity *capacity, const struct pst_scaler_event *event);
 /* All fleet actions of the drive: STATE, DRAINED and WAKE are of use here. */

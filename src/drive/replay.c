@@ -36,7 +36,9 @@ struct replay {
     struct pst_recording *recording;
     struct pst_gate *gate;
     struct pst_scaler *scaler; /* NULL: none was recorded, so far */
+    struct pst_scaler_config scaler_config;
     struct stepped of_gate, of_scaler;
+    struct pst_reaction reaction;
     struct pst_recording_frame frame;
     struct pst_replay_result result;
     const char *why;
@@ -48,6 +50,7 @@ static bool poll_gate(struct replay *r, uint8_t *bytes, size_t *ret_len)
 
     if (r->gate == NULL || !pst_gate_poll(r->gate, &action))
         return false;
+    pst_reaction_gate_action(&r->reaction, &action);
     *ret_len = pst_layout_action(&action, bytes);
     return true;
 }
@@ -58,6 +61,7 @@ static bool poll_scaler(struct replay *r, uint8_t *bytes, size_t *ret_len)
 
     if (r->scaler == NULL || !pst_scaler_poll(r->scaler, &action))
         return false;
+    pst_reaction_scaler_action(&r->reaction, &action, r->of_scaler.now);
     *ret_len = pst_layout_scaler_action(&action, bytes);
     return true;
 }
@@ -156,6 +160,13 @@ static int step_config(struct replay *r)
     return PST_OK;
 }
 
+/* What the last event left behind is all that there is of it. */
+static void settle(struct replay *r)
+{
+    if (r->gate != NULL && r->scaler != NULL)
+        pst_reaction_settled(&r->reaction, r->gate, &r->scaler_config, r->of_gate.now);
+}
+
 static int step_event(struct replay *r)
 {
     struct pst_gate_event event;
@@ -164,7 +175,9 @@ static int step_event(struct replay *r)
         return wrong(r, PST_E_SYNTAX, "an event comes before the configuration");
     if (!pst_recording_event(r->recording, &r->frame, &event))
         return wrong(r, PST_E_SYNTAX, "an event frame cannot be read");
+    settle(r);
     note_event(&r->of_gate, &r->frame, event.now);
+    pst_reaction_gate_event(&r->reaction, &event);
     pst_gate_step(r->gate, &event);
     return PST_OK;
 }
@@ -180,6 +193,7 @@ static int step_scaler_config(struct replay *r)
                            : pst_scaler_reconfigure(r->scaler, &config);
     if (rc != PST_OK)
         return wrong(r, rc, "the scaler refuses the recorded configuration");
+    r->scaler_config = config;
     return PST_OK;
 }
 
@@ -191,7 +205,10 @@ static int step_scaler_event(struct replay *r)
         return wrong(r, PST_E_SYNTAX, "an event of the scaler comes before its configuration");
     if (!pst_recording_scaler_event(r->recording, &r->frame, &event))
         return wrong(r, PST_E_SYNTAX, "an event frame of the scaler cannot be read");
+    if (event.kind == PST_SCALER_TICK)
+        settle(r);
     note_event(&r->of_scaler, &r->frame, event.now);
+    pst_reaction_scaler_event(&r->reaction, &event);
     pst_scaler_step(r->scaler, &event);
     return PST_OK;
 }
@@ -252,6 +269,9 @@ static struct pst_replay_result result_of(const struct replay *r)
     result.actions = r->of_gate.actions;
     result.scaler_events = r->of_scaler.events;
     result.scaler_actions = r->of_scaler.actions;
+    result.decided = r->reaction.decided;
+    result.promoted = r->reaction.promoted;
+    result.gone = r->reaction.gone;
     return result;
 }
 

@@ -11,7 +11,7 @@
 #ifndef PST_DRIVE_REPLAY_H
 #define PST_DRIVE_REPLAY_H
 
-#include "core/gate.h"
+#include "drive/reaction.h"
 
 #define PST_REPLAY_TEXT_MAX 512
 
@@ -31,6 +31,8 @@ struct pst_replay_result {
     uint64_t events, actions;               /* of the gate */
     uint64_t scaler_events, scaler_actions; /* 0 of a recording without a scaler */
     bool cut;
+    struct pst_reaction_spans decided, promoted; /* reaction.h */
+    uint64_t gone;
     struct pst_replay_difference difference;
 };
 

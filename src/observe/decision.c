@@ -11,7 +11,7 @@ bool pst_decision_last(const struct pst_view *view, uint16_t pool,
 {
     struct pst_capacity_decision last = {
         .at = pst_loop_now(view->loop),
-        .wall_s = pst_clock_wall_ns() / PST_S,
+        .wall_ns = pst_clock_wall_ns(),
     };
 
     if (!pst_scaler_decision(pst_capacity_scaler(view->capacity), pool, &last.action))
@@ -62,8 +62,9 @@ struct pst_slice pst_decision_line(const struct pst_capacity_decision *decision,
     struct pst_line line;
 
     pst_line_begin(&line, buffer, PST_DECISION_LINE_MAX);
-    if (decision->wall_s != 0)
-        pst_line_time(&line, "time", decision->wall_s * PST_S);
+    if (decision->wall_ns != 0)
+        pst_line_time(&line, "time", decision->wall_ns);
+    pst_line_ms(&line, "at_ms", decision->at);
     pst_line_text(&line, "pool", pst_slice_of(registry->pools[action->pool]), 256);
     pst_line_number(&line, "desired", action->u.decision.desired);
     pst_line_number(&line, "before", action->u.decision.before);

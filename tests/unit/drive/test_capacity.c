@@ -22,7 +22,7 @@
 
 #define BEGIN    (1000 * PST_S)
 #define COLD     (10 * PST_S)
-#define WALL     UINT64_C(1700000000)
+#define WALL     (UINT64_C(1700000000) * PST_S + 250 * PST_MS)
 #define LOG      1024
 #define INFLIGHT 64
 
@@ -115,7 +115,7 @@ static void on_decided(void *user, const struct pst_capacity_decision *decision)
     assert_true(pst_capacity_decision(w->capacity, 0, 0, &newest));
     assert_memory_equal(&newest, decision, sizeof newest);
     assert_int_equal(decision->at, w->now);
-    assert_int_equal(decision->wall_s, WALL + (w->now - BEGIN) / PST_S);
+    assert_int_equal(decision->wall_ns, WALL + (w->now - BEGIN));
 }
 
 static void on_capacity_settled(void *user, pst_ns deadline)
@@ -226,7 +226,7 @@ static void second(struct world *w)
         end_all(w);
     pst_drive_event(w->drive, &time);
     assert_true(w->deadline <= w->now);
-    pst_capacity_tick(w->capacity, w->now, WALL + (w->now - BEGIN) / PST_S);
+    pst_capacity_tick(w->capacity, w->now, WALL + (w->now - BEGIN));
 }
 
 static void arrive(struct world *w, uint32_t count)

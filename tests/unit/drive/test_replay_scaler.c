@@ -109,7 +109,7 @@ static void play(struct world *w)
 
     for (uint32_t second = 0; second < 360; second++) {
         w->now += PST_S;
-        pst_capacity_tick(w->capacity, w->now, 1700000000 + second);
+        pst_capacity_tick(w->capacity, w->now, (1700000000 + second) * PST_S);
         if (second == 20) {
             floor.now = floor.u.floor.from = w->now;
             floor.u.floor.until = w->now + 30 * PST_S;

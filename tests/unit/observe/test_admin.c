@@ -318,10 +318,9 @@ static void decisions_are_explained_in_words_and_as_json(void **state)
     assert_non_null(strstr(world.answer, "nothing was decided yet"));
     fd = pages_send(port, "GET /events", "");
     pages_wait(&world, fd, ": events of penstock");
-    pst_capacity_tick(world.capacity, pst_loop_now(world.loop), 1700000000);
+    pst_capacity_tick(world.capacity, pst_loop_now(world.loop), UINT64_C(1700000000123) * PST_MS);
     pages_wait(&world, fd,
-               "event: decision\ndata: {\"time\":\"2023-11-14T22:13:20.000Z\",\"pool\":\"chat\","
-               "\"desired\":3,");
+               "event: decision\ndata: {\"time\":\"2023-11-14T22:13:20.123Z\",\"at_ms\":");
     assert_int_equal(pages_ask(&world, port, "GET /explain?decisions=5", ""), 200);
     assert_non_null(strstr(world.answer, "3 wanted, 3 before; 2 ready, 0 starting"));
     assert_non_null(strstr(world.answer, "min         3  as `min` says  <- the most"));
