@@ -1,9 +1,11 @@
 """Replicas that come with load and go without it: engines of this host, started and stopped by the program."""
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +27,25 @@ def ports(count=4):
 
 
 @pytest.fixture
-def local(gateway, tmp_path):
+def ended():
+    """Gateways whose engines must not outlive the test, also where it failed."""
+    gateways = []
+    yield gateways
+    for line in (line for gw in gateways for line in gw.process.lines):
+        started = re.search(r"started \(pid (\d+),", line)
+        if started and is_engine(started[1]):
+            os.kill(int(started[1]), signal.SIGKILL)
+
+
+def is_engine(pid):
+    try:
+        return "--listen" in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def local(ended, gateway, tmp_path):
     """local(scaler keys, engine options): a gateway whose replicas are its own engines."""
     def make(scaler, *options, ready=None, **pool):
         state = tmp_path / "state"
@@ -34,8 +54,10 @@ def local(gateway, tmp_path):
                    "--slots", str(SLOTS), *options]
         chat_pool = config.pool((), slots=SLOTS, scaler={**QUICK, **scaler}, **pool)
         chat_pool["replicas"] = {"local": {"command": command, "host": HOST, "ports": ports()}}
-        return gateway(pools=[chat_pool], state=str(state), decision_log=str(tmp_path / "decisions.log"),
+        made = gateway(pools=[chat_pool], state=str(state), decision_log=str(tmp_path / "decisions.log"),
                        record=str(tmp_path / "recording"), ready=scaler["min"] if ready is None else ready)
+        ended.append(made)
+        return made
     return make
 
 
