@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "kube"))
 
-from cluster import BIN, Cluster, Installation, Names, address, eventually, is_ready  # noqa: E402
+from cluster import BIN, ENGINE_PORT, Cluster, Installation, Names, address, eventually, is_ready  # noqa: E402
 from harness.pages import Metrics, fetch  # noqa: E402
 from users import Users  # noqa: E402
 
@@ -41,7 +41,7 @@ def logs(cluster, what):
 
 
 def is_active_known(cluster):
-    conditions = cluster.get("scaledobject", "penstock-chat").get("status", {}).get("conditions", [])
+    conditions = cluster.get("scaledobjects", "penstock-chat").get("status", {}).get("conditions", [])
     return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
 
@@ -161,7 +161,7 @@ def test_rolling_update_of_the_gateway_under_load(cluster, installed):
             lowest = min(lowest, cluster.replicas("penstock-chat"))
             for p in cluster.ready_pods("engine"):
                 try:
-                    stats = json.loads(fetch((address(p), 8000), "GET", "/stats")[2])
+                    stats = json.loads(fetch((address(p), ENGINE_PORT), "GET", "/stats")[2])
                 except OSError:
                     continue
                 if stats.get("waiting", 0) > 4:
@@ -193,12 +193,12 @@ def test_crash_looping_pod(cluster, installed):
         victim = cluster.ready_pods("engine")[0]
         most = 0
         for _ in range(3):
-            fetch((address(victim), 8000), "POST", "/fault", body=json.dumps({"set": ["worker-dies"]}))
+            fetch((address(victim), ENGINE_PORT), "POST", "/fault", body=json.dumps({"set": ["worker-dies"]}))
             end = time.monotonic() + 8
             while time.monotonic() < end:
                 most = max(most, cluster.replicas("penstock-chat"))
                 time.sleep(0.5)
-            if not is_ready(cluster.get("pod", victim["metadata"]["name"])):
+            if not is_ready(cluster.get("pods", victim["metadata"]["name"])):
                 continue
         assert most <= 12
     broken = [p for p in users.problems if "broken stream" not in p]

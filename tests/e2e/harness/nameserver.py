@@ -26,12 +26,19 @@ class Nameserver:
             except OSError:
                 return
 
+    def of(self, name):
+        return list(self.addresses)
+
     def _answer(self, query):
         end = query.index(b"\0", 12) + 5  # the name, its type and class
         question = query[12:end]
+        name, labels = "", question[:-5]
+        while labels:
+            name += ("." if name else "") + labels[1:1 + labels[0]].decode()
+            labels = labels[1 + labels[0]:]
         is_a = struct.unpack("!H", question[-4:-2])[0] == A
         records = [b"\xc0\x0c" + struct.pack("!HHIH", A, 1, 0, 4) + socket.inet_aton(address)
-                   for address in list(self.addresses) if is_a]
+                   for address in (self.of(name) if is_a else [])]
         head = query[:2] + struct.pack("!HHHHH", 0x8580, 1, len(records), 0, 0)
         return head + question + b"".join(records)
 

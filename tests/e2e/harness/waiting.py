@@ -4,7 +4,7 @@ import time
 GUARD_S = 20.0
 
 
-def eventually(condition, what, guard_s=GUARD_S):
+def eventually(condition, what, guard_s=GUARD_S, pause_s=0.005):
     """Returns the first true value of condition(); fails with `what` when the guard runs out."""
     end = time.monotonic() + guard_s
     while True:
@@ -13,4 +13,4 @@ def eventually(condition, what, guard_s=GUARD_S):
             return value
         if time.monotonic() > end:
             raise AssertionError(f"never happened: {what() if callable(what) else what}")
-        time.sleep(0.005)
+        time.sleep(pause_s)

@@ -1,17 +1,20 @@
 """A real control plane with KEDA for one test session: pods are processes, names are answered here.
 
-Cluster  starts and ends it by the pids it wrote; kubectl, and conditions on what kubectl shows
-Names    a DNS server: A records of a name are the addresses of pods with certain labels
+Cluster       starts and ends it by the pids it wrote; kubectl, and what the API server shows
+Names         its DNS: a name has the addresses of certain pods
+Installation  the project's manifests in it
 """
+import http.client
 import json
 import os
 import re
 import shutil
 import socket
-import struct
+import ssl
 import subprocess
 import sys
 import threading
+import urllib.parse
 from pathlib import Path
 
 import yaml
@@ -22,19 +25,42 @@ BIN = ROOT / "build" / "real" / "bin"
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
 from harness.process import BINARY, Process  # noqa: E402
-from harness.waiting import eventually  # noqa: E402
+from harness import waiting  # noqa: E402
+from harness.nameserver import Nameserver  # noqa: E402
 
 NAMESPACE = "inference"
+GATEWAY_PORT, ENGINE_PORT = 21080, 21000  # of the overlays
+
+
+API = {"pods": "/api/v1", "configmaps": "/api/v1", "events": "/api/v1", "deployments": "/apis/apps/v1",
+       "scaledobjects": "/apis/keda.sh/v1alpha1", "horizontalpodautoscalers": "/apis/autoscaling/v2"}
+PORTS = ("ETCD_PORT", "ETCD_PEER_PORT", "API_PORT", "CONTROLLER_PORT", "ADAPTER_PORT", "KEDA_GRPC_PORT")
+
+
+def free_ports(names):
+    """A port that nobody has for each name: all are held until the last one is found."""
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in names]
+    ports = {name: str(s.getsockname()[1]) for name, s in zip(names, held)}
+    for s in held:
+        s.close()
+    return ports
+
+
+def pod_network():
+    """Addresses that no other test of this machine gives to its pods: by our process id."""
+    pid = os.getpid()
+    return f"127.{64 + (pid >> 8) % 128}.{pid % 256}.0"
 
 
 class Cluster:
     def __init__(self, folder, gpus=8):
-        self.folder = Path(folder)
-        self.env = {**os.environ, "REAL_BIN": str(BIN), "KUBECONFIG": str(self.folder / "kubeconfig")}
+        self.folder, self._tls = Path(folder), None
+        self.env = {**os.environ, **free_ports(PORTS), "REAL_BIN": str(BIN),
+                    "KUBECONFIG": str(self.folder / "kubeconfig")}
         self.folder.mkdir(parents=True, exist_ok=True)
         self._sh("up")
-        self.runner = Process([BIN / "podrunner", "-logs", self.folder / "log", "-gpus", str(gpus)],
-                              env={"KUBECONFIG": self.env["KUBECONFIG"]})
+        self.runner = Process([BIN / "podrunner", "-logs", self.folder / "log", "-gpus", str(gpus),
+                               "-network", pod_network()], env={"KUBECONFIG": self.env["KUBECONFIG"]})
         (self.folder / "pid" / "podrunner").write_text(str(self.runner.pid))
         self.kubectl("create", "namespace", NAMESPACE)
 
@@ -49,6 +75,22 @@ class Cluster:
             self.runner.popen.wait(30)
         self._sh("down")
 
+    def ask(self, path):
+        """A GET of the API server as its administrator; None: there is no such thing."""
+        port, pki = int(self.env["API_PORT"]), self.folder / "pki"
+        if self._tls is None:
+            self._tls = ssl.create_default_context(cafile=pki / "ca.crt")
+            self._tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+        connection = http.client.HTTPSConnection("localhost", port, timeout=30, context=self._tls)
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            body = json.loads(response.read())
+        finally:
+            connection.close()
+        assert response.status in (200, 404), body
+        return body if response.status == 200 else None
+
     def kubectl(self, *args, text=None, check=True, namespace=None):
         done = subprocess.run([BIN / "kubectl", *(["-n", namespace] if namespace else []), *args], env=self.env,
                               input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -56,8 +98,8 @@ class Cluster:
         return done.stdout
 
     def get(self, kind, name=None, selector=None, namespace=NAMESPACE):
-        args = ["get", kind, *([name] if name else []), *(["-l", selector] if selector else []), "-o", "json"]
-        return json.loads(self.kubectl(*args, namespace=namespace))
+        path = f"{API[kind]}/namespaces/{namespace}/{kind}" + (f"/{name}" if name else "")
+        return self.ask(path + ("?" + urllib.parse.urlencode({"labelSelector": selector}) if selector else ""))
 
     def pods(self, component):
         return self.get("pods", selector=f"app.kubernetes.io/component={component}")["items"]
@@ -66,10 +108,15 @@ class Cluster:
         return [p for p in self.pods(component) if is_ready(p) and "deletionTimestamp" not in p["metadata"]]
 
     def replicas(self, deployment):
-        return self.get("deployment", deployment)["spec"].get("replicas", 1)
+        return self.get("deployments", deployment)["spec"].get("replicas", 1)
 
     def token(self, account):
         return self.kubectl("create", "token", account, "--duration=2h", namespace=NAMESPACE).strip()
+
+
+def eventually(condition, what, guard_s=120):
+    """What a control plane shows changes seldom: it is looked at ten times a second."""
+    return waiting.eventually(condition, what, guard_s, pause_s=0.1)
 
 
 def is_ready(pod):
@@ -80,41 +127,15 @@ def address(pod):
     return pod["status"].get("podIP")
 
 
-class Names:
-    """names[name] is called for the addresses of a name; no name, no data."""
+class Names(Nameserver):
+    """The cluster's DNS: names[name] is called for the addresses of a name."""
 
     def __init__(self):
         self.names = {}
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", 0))
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
+        super().__init__()
 
-    def close(self):
-        self.socket.close()
-
-    def _serve(self):
-        while True:
-            try:
-                question, peer = self.socket.recvfrom(4096)
-            except OSError:
-                return
-            answer = self._answer(question)
-            if answer:
-                self.socket.sendto(answer, peer)
-
-    def _answer(self, question):
-        at, labels = 12, []
-        while question[at]:
-            labels.append(question[at + 1:at + 1 + question[at]].decode())
-            at += 1 + question[at]
-        kind = struct.unpack("!H", question[at + 1:at + 3])[0]
-        asked = question[12:at + 5]
-        of = self.names.get(".".join(labels).lower().rstrip("."))
-        addresses = of() if of and kind == 1 else []
-        records = b"".join(b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 1, 4) + socket.inet_aton(a) for a in addresses)
-        code = 0 if of else 3
-        return (question[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, len(addresses), 0, 0) + asked + records)
+    def of(self, name):
+        return self.names.get(name.lower(), list)()
 
 
 class Installation:
@@ -124,7 +145,7 @@ class Installation:
         self.cluster, self.names = cluster, names
         self.folder = cluster.folder / "penstock"
         self.folder.mkdir(exist_ok=True)
-        self.values = {"BIN": str(penstock or BINARY), "DIR": str(self.folder), "DNS": str(names.port),
+        self.values = {"BIN": str(penstock or BINARY), "DIR": str(self.folder), "DNS": names.server,
                        "API": self._server()}
         text = cluster.kubectl("kustomize", "--load-restrictor", "LoadRestrictionsNone", str(HERE / overlay))
         self.documents = [d for d in yaml.safe_load_all(self._filled(text)) if d]
@@ -133,7 +154,7 @@ class Installation:
         shutil.copy(cluster.folder / "pki" / "ca.crt", self.folder / "ca.crt")
         (self.folder / "token").write_text(cluster.token("penstock"))
         (self.folder / "admin").write_text("an-admin-token-for-this-test")
-        config = cluster.get("configmap", "penstock")["data"]["penstock.yaml"]
+        config = cluster.get("configmaps", "penstock")["data"]["penstock.yaml"]
         (self.folder / "penstock.yaml").write_text(config)
         names.names["penstock.inference.svc.cluster.local"] = lambda: [
             address(p) for p in cluster.ready_pods("gateway")]

@@ -4,7 +4,7 @@ import json
 import threading
 import time
 
-from cluster import eventually
+from cluster import GATEWAY_PORT, eventually
 
 MODEL = "meta-llama/Llama-3.1-8B-Instruct"
 
@@ -50,7 +50,7 @@ class Users:
                            "messages": [{"role": "user", "content": "hello"}]})
         problem = None
         try:
-            connection = http.client.HTTPConnection(self.address_of(), 8080, timeout=150)
+            connection = http.client.HTTPConnection(self.address_of(), GATEWAY_PORT, timeout=150)
             connection.request("POST", "/v1/chat/completions", body,
                                {"Content-Type": "application/json", "X-Priority": priority})
             response = connection.getresponse()
