@@ -155,7 +155,6 @@ def test_killed_gateway_is_started_again_and_told(local):
     g.wait_ready(2)
     assert g.engines() == pids and len(g.started()) == 2
     assert g.ask().status == 200
-    g.arrivals = 1  # the one that died has taken its counts along
 
 
 def new_child(g, old):
@@ -219,7 +218,7 @@ def test_never_ready_engine_is_given_up(local):
     g = local(ready=None, command=["sleep", "600", "{port}"], scaler={"start_timeout": "1s"})
     eventually(lambda: len(g.started()) >= 4, lambda: g.process.output())
     assert len(g.engines()) <= 4
-    assert "back_off" in g.vetoes() or eventually(lambda: "back_off" in g.vetoes(), lambda: g.vetoes())
+    eventually(lambda: "back_off" in g.vetoes(), lambda: g.vetoes())
 
 
 def test_crash_loop_backs_off(local):
@@ -227,7 +226,7 @@ def test_crash_loop_backs_off(local):
     eventually(lambda: "back_off" in g.vetoes(), lambda: f"{g.vetoes()}\n{g.process.output()}")
     names = collections.Counter(g.started())
     assert set(names) <= {"chat-1", "chat-2", "chat-3", "chat-4"}  # of all tries: names, ports and logs stay few
-    assert g.kept() == [] or len(g.kept()) <= 4
+    assert len(g.kept()) <= 4
 
 
 def test_command_that_is_not_there(local):
