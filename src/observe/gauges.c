@@ -33,16 +33,32 @@ static void read_replica(const struct pst_view *view, uint16_t replica)
     pst_metric_set(view->metrics, PST_METRIC_REPLICA_INFLIGHT, labels, now.inflight);
 }
 
+bool pst_gauges_desired(const struct pst_view *view, uint16_t pool, uint32_t *ret_desired)
+{
+    const struct pst_scaler *scaler = pst_capacity_scaler(view->capacity);
+    uint8_t actuate = view->config->scaler.pools[pool].actuate;
+    struct pst_scaler_action last;
+
+    if (actuate == PST_ACTUATE_MARKED || actuate == PST_ACTUATE_NUMBER)
+        return pst_scaler_number(scaler, pool, ret_desired);
+    if (!pst_scaler_decision(scaler, pool, &last))
+        return false;
+    *ret_desired = last.u.decision.desired;
+    return true;
+}
+
 /* Nothing decided yet is nothing said: the gauges stay as they were. */
 static void read_scaler(const struct pst_view *view, uint16_t pool)
 {
+    uint32_t desired = 0;
     struct pst_scaler_action last;
 
     if (!pst_scaler_decision(pst_capacity_scaler(view->capacity), pool, &last))
         return;
+    (void)pst_gauges_desired(view, pool, &desired); /* not known: not rendered */
     for (uint8_t kind = 0; kind < PST_KIND_COUNT; kind++) {
-        const uint16_t values[PST_KIND_COUNT] = {
-            [PST_KIND_DESIRED] = last.u.decision.desired,
+        const uint32_t values[PST_KIND_COUNT] = {
+            [PST_KIND_DESIRED] = desired,
             [PST_KIND_READY] = last.u.decision.ready,
             [PST_KIND_STARTING] = last.u.decision.starting,
             [PST_KIND_WARM] = last.u.decision.warm,

@@ -62,6 +62,15 @@ static bool exists(const struct pst_view *view, uint32_t has, struct pst_labels 
            pst_registry_replica_is_named(registry, labels.replica, pst_loop_now(view->loop));
 }
 
+/* True: the gauge would say a number, and there is none. */
+static bool is_unknown(const struct family *family, struct pst_labels labels)
+{
+    uint32_t desired;
+
+    return family->metric == PST_METRIC_SCALER_REPLICAS && labels.kind == PST_KIND_DESIRED &&
+           !pst_gauges_desired(family->view, labels.pool, &desired);
+}
+
 /* True: listed only once it counted something. */
 static bool is_sparse(uint32_t has, struct pst_labels labels)
 {
@@ -214,7 +223,7 @@ static void write_cell(const struct family *family, uint32_t cell)
     uint64_t value = is_histogram ? pst_metric_histogram(metrics, family->metric, cell)->count
                                   : pst_metric_value(metrics, family->metric, cell);
 
-    if (!exists(family->view, row->labels, indexes))
+    if (!exists(family->view, row->labels, indexes) || is_unknown(family, indexes))
         return;
     if (value == 0 && is_sparse(row->labels, indexes))
         return;

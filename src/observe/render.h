@@ -21,6 +21,11 @@ void pst_render_document(FILE *out);
 
 /* Sets the gauges from the gate, the scaler, the registry and the program. */
 void pst_gauges_read(const struct pst_view *view);
+/*
+ * scaler_replicas{kind="desired"}: what was decided; where others keep the number, what they must be told.
+ * False: not known, and then there is no such series, so that nobody scales by a number of before.
+ */
+bool pst_gauges_desired(const struct pst_view *view, uint16_t pool, uint32_t *ret_desired);
 /* Adds a span of time to the replicas that are there, and to what they cost. */
 void pst_gauges_second(const struct pst_view *view, pst_ns span);
 

@@ -83,6 +83,35 @@ static void the_metrics_page_says_what_happened(void **state)
     pages_end(&world);
 }
 
+/* It is absent while it is not known; then it is the number that whoever keeps it must be told. */
+static void what_is_desired_is_what_is_told(void **state)
+{
+    struct pst_scaler_event synced = {.kind = PST_SCALER_SYNCED};
+    char line[128];
+    uint32_t number;
+
+    (void)state;
+    pages_begin(&world, NULL, NULL);
+    world.config.scaler.pools[0].min = 1;
+    world.config.scaler.pools[0].actuate = PST_ACTUATE_MARKED;
+    assert_int_equal(pst_capacity_reconfigure(world.capacity, &world.config.scaler), PST_OK);
+    for (int is_known = 0; is_known < 2; is_known++) {
+        synced.now = pst_loop_now(world.loop);
+        if (is_known)
+            pst_capacity_event(world.capacity, &synced);
+        pst_capacity_tick(world.capacity, pst_loop_now(world.loop), 0);
+        assert_int_equal(
+            pages_ask(&world, pst_observe_metrics_port(world.observe), "GET /metrics", ""), 200);
+        assert_int_equal(pst_scaler_number(pst_capacity_scaler(world.capacity), 0, &number),
+                         is_known);
+        assert_int_equal(strstr(world.answer, "kind=\"desired\"") != NULL, is_known);
+    }
+    snprintf(line, sizeof line, "\npenstock_scaler_replicas{pool=\"chat\",kind=\"desired\"} %u\n",
+             number);
+    assert_non_null(strstr(world.answer, line));
+    pages_end(&world);
+}
+
 /* 2 replicas at 3.6 an hour each: a thousandth a second for each. */
 static void replicas_cost_what_their_time_costs(void **state)
 {
@@ -234,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_metrics_page_says_what_happened),
+        cmocka_unit_test(what_is_desired_is_what_is_told),
         cmocka_unit_test(replicas_cost_what_their_time_costs),
         cmocka_unit_test(promtool_accepts_the_metrics_page),
         cmocka_unit_test(the_names_that_others_know_are_added_on_demand),
