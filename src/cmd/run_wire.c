@@ -60,6 +60,18 @@ int pst_run_wire_new(struct pst_run *run, int fd)
     return pst_wire_new(run->loop, fd, received, ended, run, &run->wire);
 }
 
+/* It would be stopped with us before it is of use. */
+static void refuse_start(struct pst_run *run, const struct pst_scaler_action *action)
+{
+    struct pst_scaler_event event = {
+        .now = pst_loop_now(run->loop), .kind = PST_SCALER_RESULT, .pool = action->pool};
+
+    event.u.result.action = PST_SCALER_START;
+    event.u.result.error = PST_RESULT_FAILED;
+    event.u.result.op = action->u.start.op;
+    pst_capacity_event(run->capacity, &event);
+}
+
 void pst_run_wire_act(struct pst_run *run, const struct pst_scaler_action *action)
 {
     struct pst_wire_message message = {.kind = PST_WIRE_ACTION, .fd = -1, .u.action = *action};
@@ -79,6 +91,10 @@ void pst_run_wire_act(struct pst_run *run, const struct pst_scaler_action *actio
             return; /* gone, and soon heard of; or nobody's to stop */
         break;
     case PST_SCALER_START:
+        if (run->drain.exits) {
+            refuse_start(run, action);
+            return;
+        }
         break;
     }
     if (run->wire != NULL)

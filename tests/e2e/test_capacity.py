@@ -214,6 +214,18 @@ def test_explain_answers_on_the_command_line(gateway, engine):
     assert explain("word")[0] == 2
 
 
+def test_the_decision_log_is_opened_again_after_rotation(gateway, engine, tmp_path):
+    log = tmp_path / "logs" / "decisions.log"
+    log.parent.mkdir()
+    gw = gateway([engine()], decision_log=str(log))
+    eventually(lambda: log.read_text(), "a decision")
+    log.rename(log.with_suffix(".1"))
+    gw.process.send(signal.SIGUSR1)
+    eventually(log.exists, "opened again")
+    kept = [json.loads(line) for line in log.with_suffix(".1").read_text().splitlines()]
+    assert kept[0]["pool"] == "chat" and kept[0]["winner"] == "min"
+
+
 def test_the_warm_up_is_served_before_the_first_request(gateway, engine):
     """Three prompts of ours, one by one, then the replica is ready: it has seen the probe and them."""
     e = engine()
