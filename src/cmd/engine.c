@@ -131,8 +131,13 @@ static void stop(void *user)
 
 static void caught(void *user, int signal)
 {
-    (void)signal;
-    pst_engine_server_terminate(((struct program *)user)->server);
+    struct pst_engine_server *server = ((struct program *)user)->server;
+    struct pst_engine_stats stats;
+
+    pst_engine_server_stats(server, &stats);
+    printf("signal %d with %llu requests open\n", signal, (unsigned long long)stats.open);
+    fflush(stdout);
+    pst_engine_server_terminate(server);
 }
 
 static int serve(struct pst_engine_server_config config)

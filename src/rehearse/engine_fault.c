@@ -39,6 +39,7 @@ static const struct {
                                "silence after N tokens, the connection stays open"},
     [PST_FAULT_SLOW_DRIP] = {"slow-drip", DURATION, 10 * PST_MS,
                              "seven bytes at a time, so far apart; default 10ms"},
+    [PST_FAULT_NAN_METRICS] = {"nan-metrics", NOTHING, 0, "every value of /metrics is NaN"},
 };
 
 const char *pst_engine_fault_name(enum pst_engine_fault fault)

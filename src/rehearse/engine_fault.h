@@ -28,6 +28,7 @@ enum pst_engine_fault {
     PST_FAULT_WORKER_DIES,
     PST_FAULT_STALL_AFTER,
     PST_FAULT_SLOW_DRIP,
+    PST_FAULT_NAN_METRICS,
     PST_FAULT_COUNT
 };
 

@@ -27,6 +27,7 @@ struct page {
     struct pst_text text;
     const char *prefix; /* "vllm" */
     char labels[256];   /* without braces; may be empty */
+    bool is_nan;        /* every value is */
 };
 
 static void add_type(struct page *page, const char *name, const char *type)
@@ -41,8 +42,12 @@ static void add_value(struct page *page, const char *name, const char *more, dou
     bool any = page->labels[0] != '\0' || more[0] != '\0';
     bool both = page->labels[0] != '\0' && more[0] != '\0';
 
-    pst_text_print(&page->text, "%s:%s%s%s%s%s%s %.10g\n", page->prefix, name, any ? "{" : "",
-                   page->labels, both ? "," : "", more, any ? "}" : "", value);
+    pst_text_print(&page->text, "%s:%s%s%s%s%s%s ", page->prefix, name, any ? "{" : "",
+                   page->labels, both ? "," : "", more, any ? "}" : "");
+    if (page->is_nan)
+        pst_text_put(&page->text, "NaN\n");
+    else
+        pst_text_print(&page->text, "%.10g\n", value);
 }
 
 static void add_gauge(struct page *page, const char *name, double value)
@@ -120,7 +125,10 @@ void pst_engine_page_metrics(struct pst_engine_server *server, struct pst_exchan
 {
     struct pst_text model = {0};
     struct pst_engine_view view;
-    struct page page = {.prefix = "llamacpp"};
+    struct page page = {
+        .prefix = "llamacpp",
+        .is_nan = pst_engine_fault_is_on(&server->faults, PST_FAULT_NAN_METRICS),
+    };
 
     pst_engine_view(server->model, &view);
     if (server->config.like == PST_ENGINE_LIKE_VLLM) {

@@ -1,0 +1,173 @@
+"""A day of load in a minute: crowds of clients before engines that penstock starts and stops by itself.
+
+Everything takes 1/speed of its time: the engines' answers and cold start, and the scaler's and the drain's own times.
+"""
+import json
+import os
+import re
+import signal
+import threading
+from pathlib import Path
+
+from . import config, wire
+from .engine import reserved_port
+from .gateway import Gateway
+from .place import HOST
+from .process import BINARY
+from .waiting import eventually
+
+SLOTS, MAX = 4, 3
+COLD_START_S, TOKEN_S = 10, 0.4
+STARTED = re.compile(r"(chat-\d+) started \(pid (\d+), port (\d+)\)")
+TERMINATED = re.compile(r"(chat-\d+)\b.*signal 15 with (\d+) requests open")
+
+
+def seconds(unscaled_s, speed):
+    return f"{unscaled_s * 1000 / speed:.0f}ms"
+
+
+def settings(folder, speed, **scaler):
+    """One engine up to three, of four slots; a request holds one for 0.1 s, 1 ms a prompt's token and 0.4 s a token."""
+    port = 20000 + (reserved_port() * 11) % 20000
+    command = [BINARY, "engine", "--listen", HOST + ":{port}", "--model", "m", "--mode", "slot", "--slots", str(SLOTS),
+               "--service", f"tokens:100ms:1ms:{TOKEN_S * 1000:.0f}ms", "--cold-start", seconds(COLD_START_S, speed),
+               "--speed", str(speed)]
+    pool = config.pool((), slots=SLOTS, scaler={
+        "min": 1, "max": MAX, "start_time": seconds(COLD_START_S, speed), "warm_time": "1s", "start_timeout": "60s",
+        "in_after": seconds(20, speed), "out_above": "1s", "in_below": "250ms",
+        "drain_deadline": seconds(60, speed), **scaler})
+    pool["replicas"] = {"local": {"command": command, "host": HOST, "ports": f"{port}-{port + 2 * MAX}"}}
+    state = folder / "state"
+    state.mkdir(mode=0o700, exist_ok=True)
+    return config.build(pools=[pool], state=str(state), decision_log=str(folder / "decisions.log"),
+                        record=str(folder / "recording"))
+
+
+class Fleet(Gateway):
+    """A gateway with engines of its own, and all that was seen of them."""
+
+    def __init__(self, folder, speed, **scaler):
+        self.speed = speed
+        super().__init__(folder, settings(folder, speed, **scaler))
+        self.wait_ready(1)
+
+    def replicas(self):
+        return {r["name"]: r for r in self.state()["replicas"]}
+
+    def explained(self):
+        return self.admin("GET", "/explain?pool=chat&decisions=9")[2].decode()
+
+    def wait_served_by(self, count):
+        """So many serve, and each of them did."""
+        def serve():
+            found = [r for r in self.replicas().values() if r["state"] == "ready" and r["dispatched"] > 0]
+            return len(found) == count
+        eventually(serve, lambda: f"{count} serve: {self.replicas()}\n{self.explained()}", 90)
+
+    def wait_alone(self):
+        """One replica is left, and no process of another."""
+        eventually(lambda: len(self.replicas()) == 1 and len(self.pids()) == 1,
+                   lambda: f"one is left: {self.replicas()}\n{self.explained()}", 90)
+
+    def pids(self):
+        kept = json.loads((self.folder / "state" / "local-chat.json").read_text())
+        return [e["pid"] for e in kept["engines"]]
+
+    def decisions(self):
+        return [json.loads(line) for line in (self.folder / "decisions.log").read_text().splitlines()]
+
+    def check_explained(self):
+        """Each number follows from its terms, unless a veto says why not; and time goes on in them."""
+        kept = self.decisions()
+        for d in kept:
+            assert d["terms"][d["winner"]] == max(d["terms"].values())
+            assert d["desired"] == max(d["terms"].values()) or d["vetoes"], d
+            assert d["desired"] <= MAX
+        assert [d["at_ms"] for d in kept] == sorted(d["at_ms"] for d in kept)
+        numbers = [d["desired"] for d in kept]
+        assert numbers[0] == 1 and max(numbers) == MAX and numbers[-1] == 1, numbers
+
+    def check_nobody_was_stopped_at_work(self):
+        """Those that served were drained first, and were idle when they were told to end."""
+        served = {m[1] for m in (re.search(r"(chat-\d+)\b.*ready, was loading", line) for line in self.process.lines) if m}
+        ends = eventually(lambda: self._ends() if served <= self._ends().keys() | self.replicas().keys() else None,
+                          lambda: f"{served} ended: {self.process.output()}")
+        gone = served - self.replicas().keys()
+        assert len(gone) >= MAX - 1 and {ends[name] for name in gone} == {0}, ends
+        for name in gone:
+            said = [line for line in self.process.lines if name in line]
+            order = [next(i for i, line in enumerate(said) if word in line)
+                     for word in ("ready, was loading", "draining, was ready", "signal 15", "gone, was draining")]
+            assert order == sorted(order), said
+        assert not any("ended by itself" in line for line in self.process.lines)
+
+    def _ends(self):
+        return {m[1]: int(m[2]) for m in map(TERMINATED.search, self.process.lines) if m}
+
+    def end(self):
+        """Ends what a failed test left behind."""
+        if self.process.running:
+            self.process.stop()
+        for pid in (int(m[2]) for m in map(STARTED.search, self.process.lines) if m):
+            if "--listen" in cmdline(pid):
+                os.kill(pid, signal.SIGKILL)
+
+
+def cmdline(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+class Crowd:
+    """So many clients, each asking again as soon as it was answered; they can leave one by one, after an answer."""
+
+    def __init__(self, fleet, count, tokens, prompt="hello", stream=True):
+        self.fleet = fleet
+        self.body = wire.chat(prompt, max_tokens=tokens, stream=stream)
+        self.tokens, self.stream = tokens, stream
+        self.wrong, self.answered = [], 0
+        self.lock = threading.Lock()
+        self.places = [threading.Event() for _ in range(count)]
+        self.threads = [threading.Thread(target=self.ask, args=(place,), daemon=True) for place in self.places]
+        for t in self.threads:
+            t.start()
+
+    def ask(self, over):
+        try:
+            with self.fleet.client() as c:
+                while not over.is_set():
+                    self.judge(c.ask(body=self.body))
+        except Exception as e:  # noqa: B902 - a client's error is what is looked for
+            self.wrong.append(repr(e))
+
+    def judge(self, answer):
+        """Whole: every token came, and its end."""
+        with self.lock:
+            self.answered += 1
+        if answer is None or answer.status != 200 or not answer.clean:
+            self.wrong.append(repr(answer))
+        elif self.stream:
+            said = wire.events(answer.body)
+            words = [e for e in said[:-1] if json.loads(e).get("choices") and
+                     json.loads(e)["choices"][0]["delta"].get("content")]
+            if said[-1] != "[DONE]" or len(words) != self.tokens:
+                self.wrong.append(repr(answer))
+        elif answer.json["usage"]["completion_tokens"] != self.tokens:
+            self.wrong.append(repr(answer))
+
+    def all_left(self):
+        return not any(t.is_alive() for t in self.threads)
+
+    def leave(self, count=None):
+        """So many go after their answer; all of them: returns when they have."""
+        staying = [p for p in self.places if not p.is_set()]
+        for place in staying[:count]:
+            place.set()
+        if count is None:
+            for t in self.threads:
+                t.join(120)
+                assert not t.is_alive(), "a client hangs"
+            assert not self.wrong, self.wrong[:3]
+        return self
