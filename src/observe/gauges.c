@@ -36,9 +36,12 @@ static void read_replica(const struct pst_view *view, uint16_t replica)
 bool pst_gauges_desired(const struct pst_view *view, uint16_t pool, uint32_t *ret_desired)
 {
     const struct pst_scaler *scaler = pst_capacity_scaler(view->capacity);
-    uint8_t actuate = view->config->scaler.pools[pool].actuate;
     struct pst_scaler_action last;
+    uint8_t actuate;
 
+    if (pool >= view->registry->pools_count)
+        return false; /* the cell of requests without a pool */
+    actuate = view->config->scaler.pools[pool].actuate;
     if (actuate == PST_ACTUATE_MARKED || actuate == PST_ACTUATE_NUMBER)
         return pst_scaler_number(scaler, pool, ret_desired);
     if (!pst_scaler_decision(scaler, pool, &last))
