@@ -17,6 +17,7 @@
 #include "observe/observe.h"
 #include "scale/calendar.h"
 #include "scale/keda.h"
+#include "scale/measure.h"
 #include "scale/source.h"
 #include "scale/wire.h"
 
@@ -56,6 +57,8 @@ struct pst_run {
     struct pst_observe *observe;
     struct pst_keda *keda; /* NULL: nobody asks */
     struct pst_calendar *calendar;
+    struct pst_measure_host measure_host;
+    struct pst_measure *measure;     /* NULL: the keeper asks */
     struct pst_wire *wire;           /* to the keeper; NULL: there is none */
     struct pst_timer gate_timer;     /* the gate's own deadline */
     struct pst_timer capacity_timer; /* the scaler's next second */
@@ -101,11 +104,13 @@ uint32_t pst_run_found_key(struct pst_run *run); /* a new one of ours */
 int pst_run_sources_reload(struct pst_run *run, const struct pst_config *config); /* at start too */
 void pst_run_sources_free(struct pst_run *run);
 
+/* run_measure.c: what others measure; where there is a keeper, it asks. */
+int pst_run_measure_reload(struct pst_run *run, const struct pst_config *config); /* at start too */
+void pst_run_measure_past(struct pst_run *run, const struct pst_wire_day *day);
+
 /* run_wire.c: what the keeper tells, and is told. */
 int pst_run_wire_new(struct pst_run *run, int fd);
 void pst_run_wire_act(struct pst_run *run, const struct pst_scaler_action *action);
-/* A replica of ours is there, or gone: its metrics are asked for by the keeper. */
-void pst_run_wire_listed(struct pst_run *run, uint16_t replica, enum pst_replica_state state);
 bool pst_run_wire_reload(struct pst_run *run); /* False: it cannot be asked */
 
 #endif

@@ -108,6 +108,8 @@ int pst_run_capacity_begin(struct pst_run *run)
         return rc;
     listed_are_known(run);
     rc = pst_run_sources_reload(run, run->config);
+    if (rc == PST_OK)
+        rc = pst_run_measure_reload(run, run->config);
     pst_timer_set(run->loop, &run->capacity_timer, pst_loop_now(run->loop) + wait);
     return rc;
 }
@@ -118,21 +120,13 @@ void pst_run_capacity_first(struct pst_run *run)
         pst_timer_set(run->loop, &run->capacity_timer, pst_loop_now(run->loop));
 }
 
-static void changed(struct pst_run *run, uint16_t replica, enum pst_replica_state to)
-{
-    pst_run_wire_listed(run, replica, to);
-    if (to == PST_REPLICA_GONE)
-        run->found.keys[replica] = 0; /* what is still said of it has no meaning */
-}
-
 void pst_run_capacity_fleet_action(struct pst_run *run, const struct pst_gate_action *action)
 {
     pst_capacity_fleet_action(run->capacity, action, pst_loop_now(run->loop));
     if (action->kind == PST_ACTION_WAKE && run->keda != NULL)
         pst_keda_wake(run->keda, action->u.wake.pool);
-    if (action->kind == PST_ACTION_STATE &&
-        (action->u.state.from == PST_REPLICA_GONE || action->u.state.to == PST_REPLICA_GONE))
-        changed(run, action->u.state.replica, (enum pst_replica_state)action->u.state.to);
+    if (action->kind == PST_ACTION_STATE && action->u.state.to == PST_REPLICA_GONE)
+        run->found.keys[action->u.state.replica] = 0; /* what is still said of it has no meaning */
 }
 
 /* All take the new one, whatever one of them says of it: nobody may keep what is freed next. */
@@ -150,6 +144,7 @@ int pst_run_capacity_reload(struct pst_run *run, const struct pst_config *config
 void pst_run_capacity_free(struct pst_run *run)
 {
     pst_run_sources_free(run);
+    pst_measure_free(run->measure);
     pst_keda_free(run->keda);
     pst_calendar_free(run->calendar);
     pst_wire_free(run->wire);

@@ -4,20 +4,8 @@
  * On the wire a replica is its key; here it is an index. When the wire ends, nobody is left who could start
  * an engine, watch a pod or read a configuration: the gateway serves what it has, drains and ends.
  */
-#include <stdio.h>
-
 #include "base/log.h"
 #include "cmd/run.h"
-
-static void engine_says(struct pst_run *run, const struct pst_wire_message *message)
-{
-    struct pst_gate_event event = message->u.engine;
-
-    event.now = pst_loop_now(run->loop);
-    event.kind = PST_EVENT_ENGINE;
-    if (pst_run_found_index(run, message->key, &event.u.engine.replica))
-        pst_drive_event(run->drive, &event);
-}
 
 static void received(void *user, const struct pst_wire_message *message)
 {
@@ -30,8 +18,8 @@ static void received(void *user, const struct pst_wire_message *message)
     case PST_WIRE_EVENT:
         pst_run_found_event(run, message->key, &message->u.event);
         return;
-    case PST_WIRE_ENGINE:
-        engine_says(run, message);
+    case PST_WIRE_PAST:
+        pst_run_measure_past(run, &message->u.past);
         return;
     case PST_WIRE_CONFIG:
         pst_run_reloaded(run, message);
@@ -40,7 +28,6 @@ static void received(void *user, const struct pst_wire_message *message)
         pst_run_capacity_first(run); /* each pool's own SYNCED came as an EVENT before */
         return;
     case PST_WIRE_ACTION: /* the keeper's to hear */
-    case PST_WIRE_LISTED:
     case PST_WIRE_RELOAD:
     case PST_WIRE_COUNT:
         return;
@@ -99,24 +86,6 @@ void pst_run_wire_act(struct pst_run *run, const struct pst_scaler_action *actio
     }
     if (run->wire != NULL)
         (void)pst_wire_send(run->wire, &message); /* ended() follows when it fails */
-}
-
-void pst_run_wire_listed(struct pst_run *run, uint16_t index, enum pst_replica_state state)
-{
-    const struct pst_registry_replica *named = &run->registry.replicas[index];
-    struct pst_wire_message message = {.kind = PST_WIRE_LISTED, .fd = -1};
-    struct pst_wire_replica *replica = &message.u.replica;
-
-    if (run->found.keys[index] == 0)
-        run->found.keys[index] = pst_run_found_key(run);
-    replica->key = run->found.keys[index];
-    if (run->wire == NULL || (replica->key & PST_WIRE_KEY_LISTED) == 0)
-        return;
-    replica->pool = named->pool;
-    replica->state = (uint8_t)state;
-    (void)snprintf(replica->name, sizeof replica->name, "%s", named->name);
-    (void)snprintf(replica->url, sizeof replica->url, "%s", named->url == NULL ? "" : named->url);
-    (void)pst_wire_send(run->wire, &message);
 }
 
 bool pst_run_wire_reload(struct pst_run *run)

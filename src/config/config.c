@@ -148,6 +148,19 @@ static bool sources_differ(const struct pst_config *now, const struct pst_config
     return false;
 }
 
+/* As scale/keeper.h has it: a process of its own is begun at the start or not at all. */
+static bool has_keeper(const struct pst_config *config)
+{
+    for (size_t i = 0; i < config->pools_count; i++) {
+        const struct pst_config_pool *pool = &config->pools[i];
+
+        if (pool->local.command != NULL || pool->kubernetes.selector != NULL ||
+            pool->signals.prometheus_token_file != NULL || pool->signals.nvidia_smi)
+            return true;
+    }
+    return false;
+}
+
 size_t pst_config_needs_restart(const struct pst_config *now, const struct pst_config *next,
                                 const char *keys[PST_CONFIG_RESTART_MAX])
 {
@@ -170,6 +183,7 @@ size_t pst_config_needs_restart(const struct pst_config *now, const struct pst_c
         {"state", differ(now->state, next->state)},
         {"keda", keda_differs(now, next)},
         {"pools[].replicas", sources_differ(now, next)},
+        {"pools[].signals", !has_keeper(now) && has_keeper(next)},
         {"seed", now->gate.seed != next->gate.seed},
     };
     size_t count = 0;

@@ -254,7 +254,7 @@ void pst_problems_done(struct pst_problems *problems);
  * What a reload may not change (listeners, class count, slab size …): the names of all such keys that
  * differ, and how many they are; 0 when `next` can replace `now`.
  */
-#define PST_CONFIG_RESTART_MAX 16
+#define PST_CONFIG_RESTART_MAX 17
 size_t pst_config_needs_restart(const struct pst_config *now, const struct pst_config *next,
                                 const char *keys[PST_CONFIG_RESTART_MAX]);
 

@@ -183,9 +183,12 @@ void pst_calendar_learn(struct pst_calendar *c, uint16_t pool, uint64_t wall_s, 
     if (seat->profile == PST_PROFILE_NONE)
         return;
     shown = pst_tzif_shown(seat->zone, (int64_t)wall_s);
-    if (pst_calendar_week_learn(&seat->week, pst_calendar_hour_of(shown, &seat->holidays),
-                                replicas))
-        seat->is_dirty = true;
+    if (!pst_calendar_week_learn(&seat->week, pst_calendar_hour_of(shown, &seat->holidays),
+                                 replicas))
+        return;
+    seat->is_dirty = true;
+    if (seat->profile == PST_PROFILE_PROMETHEUS)
+        c->is_stale = true; /* the past came at once, and what follows from it is wanted now */
 }
 
 /*

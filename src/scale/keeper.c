@@ -17,7 +17,7 @@
 static bool pool_needs_keeper(const struct pst_config_pool *pool)
 {
     return pool->local.command != NULL || pool->kubernetes.selector != NULL ||
-           pool->signals.prometheus_token_file != NULL;
+           pool->signals.prometheus_token_file != NULL || pool->signals.nvidia_smi;
 }
 
 static bool is_local(const struct pst_config *config, const char *name)
@@ -180,7 +180,8 @@ static int begin(struct pst_keeper *keeper)
     if (rc != PST_OK)
         return rc;
     (void)find_orphans(keeper, keeper->config);
-    return pst_keeper_child_start(keeper);
+    rc = pst_measure_new(&keeper->measure_host, &keeper->measure);
+    return rc == PST_OK ? pst_keeper_child_start(keeper) : rc;
 }
 
 static void tear_down(struct pst_keeper *keeper)
@@ -193,6 +194,7 @@ static void tear_down(struct pst_keeper *keeper)
             if (source != NULL)
                 source->kind->free(source);
         }
+        pst_measure_free(keeper->measure);
         pst_loop_free(keeper->loop);
     }
     if (keeper->lock >= 0)

@@ -1,6 +1,6 @@
 /*
  * keeper.h - the process that holds credentials and engines: `penstock run` is two processes where a pool
- * has local engines, a cluster's pods, or metrics that need a token.
+ * has local engines, a cluster's pods, or measurements that need a token or a program.
  *
  *   keeper (first process)                       gateway (its child)
  *   reads the configuration whole                gets it without command lines and tokens

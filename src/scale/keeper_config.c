@@ -168,6 +168,8 @@ void pst_keeper_reload(struct pst_keeper *keeper)
     close(answer.fd);
     keeper->config = next;
     keeper->host.config = next;
+    keeper->measure_host.config = next;
+    pst_measure_reload(keeper->measure);
     for (size_t i = 0; i < before->pools_count; i++)
         if (keeper->pools[i].source != NULL)
             keeper->pools[i].source->kind->reload(keeper->pools[i].source);

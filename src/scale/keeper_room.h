@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "scale/keeper.h"
+#include "scale/measure.h"
 #include "scale/source.h"
 
 /* Where the child finds what it was given, and the variable that says so: its value is the path. */
@@ -38,6 +39,8 @@ struct pst_keeper {
     struct pst_config *config;
     struct pst_loop *loop;
     struct pst_source_host host;
+    struct pst_measure_host measure_host;
+    struct pst_measure *measure;
     struct pst_keeper_pool pools[PST_POOLS_MAX];
     struct pst_source *orphans[PST_KEEPER_ORPHANS_MAX]; /* of pools that are no more */
     size_t orphans_count;
@@ -72,7 +75,7 @@ void pst_keeper_child_signal(struct pst_keeper *keeper, int signal);
 void pst_keeper_child_done(struct pst_keeper *keeper);
 
 /* keeper_tell.c */
-void pst_keeper_tell_init(struct pst_keeper *keeper); /* the host of sources */
+void pst_keeper_tell_init(struct pst_keeper *keeper); /* the hosts of sources and measurements */
 void pst_keeper_tell_all(struct pst_keeper *keeper);  /* to a new gateway */
 void pst_keeper_received(void *user, const struct pst_wire_message *message);
 

@@ -1,6 +1,7 @@
 /* keeper_tell.c - what sources say, and who is told; see keeper_room.h. */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -125,8 +126,38 @@ static void synced(void *user, uint16_t pool)
     send_all_synced(keeper);
 }
 
+static void measured(void *user, const struct pst_scaler_event *e)
+{
+    event(user, 0, e);
+}
+
+static void past(void *user, const struct pst_wire_day *day)
+{
+    const struct pst_wire_message message = {.kind = PST_WIRE_PAST, .fd = -1, .u.past = *day};
+
+    send_message(user, &message);
+}
+
+static bool has_pod(void *user, uint16_t pool, const char *pod)
+{
+    const struct pst_keeper *keeper = user;
+
+    for (size_t i = 0; i < keeper->replicas_count; i++)
+        if (keeper->replicas[i].pool == pool && strcmp(keeper->replicas[i].name, pod) == 0)
+            return true;
+    return false;
+}
+
 void pst_keeper_tell_init(struct pst_keeper *keeper)
 {
+    keeper->measure_host = (struct pst_measure_host){
+        .loop = keeper->loop,
+        .config = keeper->config,
+        .user = keeper,
+        .tell = measured,
+        .past = past,
+        .has_pod = has_pod,
+    };
     keeper->host = (struct pst_source_host){
         .loop = keeper->loop,
         .config = keeper->config,
@@ -168,6 +199,7 @@ void pst_keeper_tell_all(struct pst_keeper *keeper)
             send_synced(keeper, p);
     }
     send_all_synced(keeper);
+    pst_measure_reload(keeper->measure); /* the past too is told again */
 }
 
 /* From the process that parses requests: nothing in it is taken on trust. */
@@ -197,12 +229,10 @@ void pst_keeper_received(void *user, const struct pst_wire_message *message)
     case PST_WIRE_RELOAD:
         pst_keeper_reload(keeper);
         return;
-    case PST_WIRE_LISTED:
-        return;
     case PST_WIRE_CONFIG:
     case PST_WIRE_REPLICA:
     case PST_WIRE_EVENT:
-    case PST_WIRE_ENGINE:
+    case PST_WIRE_PAST:
     case PST_WIRE_SYNCED:
     case PST_WIRE_COUNT:
         pst_say(PST_LOG_ERROR, "the gateway says what only its keeper may say: it is killed");

@@ -130,10 +130,7 @@ static uint64_t subject(const struct pst_wire_message *m)
 
     switch ((enum pst_wire_kind)m->kind) {
     case PST_WIRE_REPLICA:
-    case PST_WIRE_LISTED:
         return kind << 32 | m->u.replica.key;
-    case PST_WIRE_ENGINE:
-        return kind << 32 | m->key;
     case PST_WIRE_EVENT:
         if (m->u.event.kind == PST_SCALER_SIGNAL)
             return kind << 32 | (uint64_t)m->u.event.pool << 16 | 1u << 8 |
@@ -145,6 +142,7 @@ static uint64_t subject(const struct pst_wire_message *m)
     case PST_WIRE_SYNCED:
     case PST_WIRE_RELOAD:
         return kind << 32;
+    case PST_WIRE_PAST:
     case PST_WIRE_ACTION:
     case PST_WIRE_COUNT:
         return 0;

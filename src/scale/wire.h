@@ -17,7 +17,7 @@
 #include "core/scaler.h"
 #include "net/loop.h"
 
-/* Keys of the gateway's own choice (LISTED) have this bit, the keeper's have not. */
+/* Keys of the gateway's own choice (of DNS) have this bit, the keeper's have not. */
 #define PST_WIRE_KEY_LISTED UINT32_C(0x80000000)
 
 #define PST_WIRE_NAME_MAX 128 /* a pod's name or a URL, with NUL */
@@ -27,7 +27,7 @@ enum pst_wire_kind {
     /* keeper to gateway */
     PST_WIRE_REPLICA, /* a replica that was found, or changed */
     PST_WIRE_EVENT,   /* an event of the scaler: SIGNAL, FLOOR, SCALE, RESULT (with key), HISTORY */
-    PST_WIRE_ENGINE,  /* an ENGINE event of the gate, with key */
+    PST_WIRE_PAST,    /* a day of the past, for a pool's week */
     PST_WIRE_CONFIG, /* a configuration, as a descriptor of sealed memory; `ok` 0: message says why not */
     PST_WIRE_SYNCED, /* all replicas that were there at the start have been told, of all pools */
     /* gateway to keeper */
@@ -36,7 +36,6 @@ enum pst_wire_kind {
      * PROMOTE, for whoever tells a later gateway of it.
      */
     PST_WIRE_ACTION,
-    PST_WIRE_LISTED, /* a replica of configuration or DNS, for its metrics: as REPLICA */
     PST_WIRE_RELOAD, /* read the configuration again, answer CONFIG */
     PST_WIRE_COUNT
 };
@@ -57,16 +56,27 @@ struct pst_wire_replica {
     char url[PST_WIRE_URL_MAX];   /* "http://host:port"; "": none yet */
 };
 
+#define PST_WIRE_DAY_S     86400
+#define PST_WIRE_QUARTER_S 900
+#define PST_WIRE_QUARTERS  (PST_WIRE_DAY_S / PST_WIRE_QUARTER_S)
+#define PST_WIRE_NOT_KNOWN UINT16_MAX
+
+/* The most replicas that were wanted in each quarter of an hour of a day. */
+struct pst_wire_day {
+    uint16_t pool;
+    uint64_t from_s;                      /* since 1970, UTC */
+    uint16_t replicas[PST_WIRE_QUARTERS]; /* NOT_KNOWN: nothing is known of it */
+};
+
 struct pst_wire_message {
     uint8_t kind; /* enum pst_wire_kind */
     uint8_t ok;   /* CONFIG */
-    uint32_t
-        key; /* EVENT, ENGINE, ACTION: of the replica; its 16 bits in u are not used. 0: none */
-    int fd;  /* CONFIG with ok: the receiver's to close, and only CONFIG's is looked at */
+    uint32_t key; /* EVENT, ACTION: of the replica; its 16 bits in u are not used. 0: none */
+    int fd;       /* CONFIG with ok: the receiver's to close, and only CONFIG's is looked at */
     union {
         struct pst_wire_replica replica;
         struct pst_scaler_event event; /* now is the receiver's */
-        struct pst_gate_event engine;
+        struct pst_wire_day past;
         struct pst_scaler_action action;
         char message[1024];
     } u;

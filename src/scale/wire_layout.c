@@ -143,15 +143,11 @@ static void event(struct walk *walk, struct pst_scaler_event *e)
     }
 }
 
-static void engine(struct walk *walk, struct pst_gate_event *e)
+static void past(struct walk *walk, struct pst_wire_day *day)
 {
-    e->kind = PST_EVENT_ENGINE;
-    choice8(walk, &e->u.engine.asleep, 2);
-    FIELD(walk, e->u.engine.running);
-    FIELD(walk, e->u.engine.waiting);
-    FIELD(walk, e->u.engine.kv_ppm);
-    FIELD(walk, e->u.engine.tokens);
-    FIELD(walk, e->u.engine.age);
+    pool(walk, &day->pool);
+    FIELD(walk, day->from_s);
+    FIELD(walk, day->replicas);
 }
 
 static void action(struct walk *walk, struct pst_scaler_action *a)
@@ -187,19 +183,15 @@ static void message(struct walk *walk, struct pst_wire_message *m)
         return;
     switch ((enum pst_wire_kind)m->kind) {
     case PST_WIRE_REPLICA:
-    case PST_WIRE_LISTED:
         replica(walk, &m->u.replica);
-        must(walk, (m->u.replica.key & PST_WIRE_KEY_LISTED) ==
-                       (m->kind == PST_WIRE_LISTED ? PST_WIRE_KEY_LISTED : 0));
+        must(walk, (m->u.replica.key & PST_WIRE_KEY_LISTED) == 0);
         return;
     case PST_WIRE_EVENT:
         FIELD(walk, m->key);
         event(walk, &m->u.event);
         return;
-    case PST_WIRE_ENGINE:
-        FIELD(walk, m->key);
-        must(walk, m->key != 0);
-        engine(walk, &m->u.engine);
+    case PST_WIRE_PAST:
+        past(walk, &m->u.past);
         return;
     case PST_WIRE_ACTION:
         FIELD(walk, m->key);

@@ -128,8 +128,6 @@ static size_t all_kinds(struct pst_wire_message *m)
     size_t n = 0;
 
     m[n++] = a_replica(5, PST_REPLICA_LOADING);
-    m[n] = a_replica(5 | PST_WIRE_KEY_LISTED, PST_REPLICA_LOADING);
-    m[n++].kind = PST_WIRE_LISTED;
     m[n] = an_event(PST_SCALER_SIGNAL);
     m[n].u.event.u.signal.kind = PST_SIGNAL_QUOTA;
     m[n].u.event.u.signal.value = UINT64_MAX;
@@ -151,15 +149,11 @@ static size_t all_kinds(struct pst_wire_message *m)
     m[n].u.event.u.history.span = PST_S;
     m[n++].u.event.u.history.work = UINT64_MAX;
     m[n++] = an_event(PST_SCALER_SYNCED);
-    m[n] = bare(PST_WIRE_ENGINE);
-    m[n].key = 5;
-    m[n].u.engine.kind = PST_EVENT_ENGINE;
-    m[n].u.engine.u.engine.asleep = 1;
-    m[n].u.engine.u.engine.running = UINT32_MAX;
-    m[n].u.engine.u.engine.waiting = 3;
-    m[n].u.engine.u.engine.kv_ppm = 500000;
-    m[n].u.engine.u.engine.tokens = 1234567890123;
-    m[n++].u.engine.u.engine.age = PST_MS;
+    m[n] = bare(PST_WIRE_PAST);
+    m[n].u.past.pool = 3;
+    m[n].u.past.from_s = UINT64_MAX;
+    m[n].u.past.replicas[0] = 7;
+    m[n++].u.past.replicas[PST_WIRE_QUARTERS - 1] = PST_WIRE_NOT_KNOWN;
     m[n] = bare(PST_WIRE_CONFIG);
     strcpy(m[n++].u.message, "2 error(s); größe: line 3");
     m[n++] = bare(PST_WIRE_SYNCED);
