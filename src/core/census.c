@@ -7,7 +7,7 @@ pst_ns pst_census_start_time(const struct pst_scaler_seat *seat)
     return pst_starts_p90(&seat->cold, seat->config->start_time);
 }
 
-static pst_ns promotion_time(const struct pst_scaler_seat *seat)
+pst_ns pst_census_promotion_time(const struct pst_scaler_seat *seat)
 {
     return pst_starts_p90(&seat->promotion, seat->config->warm_time);
 }
@@ -54,7 +54,7 @@ static void count_replica(struct pst_census *c, const struct pst_scaler_seat *se
         c->warm++;
         break;
     case PST_LIFE_PROMOTED:
-        count_coming(c, seat, r->since, promotion_time(seat), now);
+        count_coming(c, seat, r->since, pst_census_promotion_time(seat), now);
         break;
     case PST_LIFE_SERVING:
         if (r->state == PST_REPLICA_READY)

@@ -115,6 +115,19 @@ static void forget_last(struct pst_scaler_seat *seat)
     }
 }
 
+/* Warm ones serve long before a start would be over: what they could still meet in time is asked too. */
+static void ask_soon(struct pst_scaler_seat *seat, const struct pst_scaler_need *n, bool *ret_worth)
+{
+    uint32_t serving = pst_census_serving(&n->census), warm = n->census.warm, need;
+
+    if (warm == 0)
+        return;
+    need = pst_demand_soon(seat->demand, &n->supply, pst_census_promotion_time(seat));
+    need = least_u32(need, serving + warm);
+    seat->terms[PST_TERM_AHEAD] = most_u32(seat->terms[PST_TERM_AHEAD], need);
+    *ret_worth = *ret_worth || need > serving;
+}
+
 /* Fills the terms. Those of demand stay as they were while nobody observes: unknown is not zero. */
 static void ask(struct pst_scaler *scaler, struct pst_scaler_seat *seat, struct pst_scaler_need *n)
 {
@@ -124,10 +137,12 @@ static void ask(struct pst_scaler *scaler, struct pst_scaler_seat *seat, struct 
     if (!n->is_stale) {
         for (int t = PST_TERM_NOW; t <= PST_TERM_ENVELOPE; t++)
             seat->terms[t] = 0;
-        if (seat->config->rule == PST_RULE_AHEAD)
+        if (seat->config->rule == PST_RULE_AHEAD) {
             pst_demand_terms(seat->demand, &n->supply, seat->terms, &is_worth);
-        else
+            ask_soon(seat, n, &is_worth);
+        } else {
             formula_term(scaler, seat, n);
+        }
     }
     if (n->is_idle)
         forget_last(seat);

@@ -57,6 +57,11 @@ void pst_demand_tick(struct pst_demand *demand, pst_ns now, pst_ns start, bool o
 void pst_demand_terms(struct pst_demand *demand, const struct pst_supply *supply,
                       uint32_t terms[PST_TERM_COUNT], bool *ret_worth);
 /*
+ * How many of them ahead and backlog ask for where one more is there after `within` already, which is
+ * less than a start: what the promotion of warm ones is decided by.
+ */
+uint32_t pst_demand_soon(struct pst_demand *demand, const struct pst_supply *supply, pst_ns within);
+/*
  * The most replicas that will be needed at any time within the span from now, were there only `have` of
  * them: what scale-in must leave.
  */

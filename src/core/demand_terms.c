@@ -320,6 +320,23 @@ void pst_demand_terms(struct pst_demand *d, const struct pst_supply *supply,
                  terms[PST_TERM_ENVELOPE] > there || waiting[d->classes_count - 1] > 0;
 }
 
+uint32_t pst_demand_soon(struct pst_demand *d, const struct pst_supply *supply, pst_ns within)
+{
+    uint32_t step =
+        (uint32_t)pst_min_u64(within / (PST_OUTLOOK_STEP_S * PST_S), pst_demand_lead(d));
+    double slots_now = (double)supply->ready * d->pool.slots;
+    double slots = supply_at(d, supply, step);
+    double waiting[PST_CLASSES_MAX];
+    uint32_t need;
+
+    pst_outlook_begin(&d->outlook, waiting);
+    for (uint32_t k = 0; k < step; k++)
+        pst_outlook_advance(&d->outlook, k, supply_at(d, supply, k), waiting);
+    need = need_ahead(d, step, waiting, 0);
+    raise_to(&need, need_backlog(d, slots_now, step, slots, waiting));
+    return need;
+}
+
 uint32_t pst_demand_most(struct pst_demand *d, const struct pst_supply *supply, uint32_t have,
                          pst_ns span)
 {

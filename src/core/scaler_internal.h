@@ -184,6 +184,8 @@ void pst_number_recall(struct pst_scaler *scaler, uint16_t replica);
 void pst_census(const struct pst_scaler *scaler, uint16_t pool, struct pst_census *ret_census);
 /* Of a cold start, as measured. */
 pst_ns pst_census_start_time(const struct pst_scaler_seat *seat);
+/* Of a warm one: from its promotion to ready. */
+pst_ns pst_census_promotion_time(const struct pst_scaler_seat *seat);
 bool pst_census_is_stuck(const struct pst_scaler_seat *seat, pst_ns since, pst_ns now);
 static inline uint32_t pst_census_serving(const struct pst_census *c)
 {
