@@ -66,9 +66,9 @@ static pst_ns now_of(const struct seat *seat)
 static const char *signal_name(enum pst_signal signal)
 {
     static const char *const names[PST_SIGNAL_COUNT] = {
-        [PST_SIGNAL_GPU] = "gpu",         [PST_SIGNAL_ERRORS] = "errors",
-        [PST_SIGNAL_LATENCY] = "latency", [PST_SIGNAL_ROLLOUT] = "rollout",
-        [PST_SIGNAL_QUOTA] = "quota",
+        [PST_SIGNAL_GPU] = "signal gpu",         [PST_SIGNAL_ERRORS] = "signal errors",
+        [PST_SIGNAL_LATENCY] = "signal latency", [PST_SIGNAL_ROLLOUT] = "signal rollout",
+        [PST_SIGNAL_QUOTA] = "signal quota",
     };
 
     return names[signal];
@@ -102,13 +102,15 @@ static bool wants_days(const struct seat *seat)
 }
 
 /* `why` NULL: it answers. */
-static void note(struct question *question, const char *what, const char *why)
+static void note(struct question *question, enum pst_log_level level, const char *what,
+                 const char *why)
 {
+    const char *pool = pool_of(question->seat)->name;
+
     if (why != NULL && !question->fails)
-        pst_say(PST_LOG_WARN, "pool %s: %s is not known: %s", pool_of(question->seat)->name, what,
-                why);
+        pst_say(level, "pool %s: %s is not known: %s", pool, what, why);
     else if (why == NULL && question->fails)
-        pst_say(PST_LOG_INFO, "pool %s: %s is known again", pool_of(question->seat)->name, what);
+        pst_say(PST_LOG_INFO, "pool %s: %s is known again", pool, what);
     question->fails = why != NULL;
 }
 
@@ -129,7 +131,9 @@ static void judged(struct question *question, int rc, uint64_t value, pst_ns age
         rc = PST_E_UNKNOWN;
         why = "an old value";
     }
-    note(question, signal_name(signal_of(question)), rc == PST_OK ? NULL : why);
+    /* nvidia-smi is looked for without being asked for. */
+    note(question, source_of(seat, signal_of(question)) == SOURCE_SMI ? PST_LOG_INFO : PST_LOG_WARN,
+         signal_name(signal_of(question)), rc == PST_OK ? NULL : why);
     if (rc != PST_OK)
         return;
     event.u.signal.kind = (uint8_t)signal_of(question);
@@ -280,7 +284,7 @@ static void on_day(void *user, const struct pst_curl_answer *answer)
     question->call = NULL;
     is_good = is_answer(seat, answer, &why) &&
               pst_measure_query_day(answer->body, answer->len, &day, &why) == PST_OK;
-    note(question, "its past", is_good ? NULL : why);
+    note(question, PST_LOG_WARN, "its past", is_good ? NULL : why);
     if (!is_good) {
         seat->days_due = now_of(seat) + DAYS_AGAIN;
         return;
