@@ -78,7 +78,7 @@ def test_the_configuration_inside_is_accepted(path, tmp_path):
     text = of_kind(path, "ConfigMap")[0]["data"]["penstock.yaml"]
     for name in set(re.findall(r"/etc/penstock/[\w./-]+", text)):
         file = tmp_path / Path(name).name
-        file.write_text("a-token-of-some-length\n")
+        file.write_text(f"a-token-of-some-length-{file.name}\n")
         text = text.replace(name, str(file))
     file = tmp_path / "penstock.yaml"
     file.write_text(text)
