@@ -3,6 +3,9 @@
 
 #define ENGINE_EVERY (5 * PST_S)
 
+/* Lights: one that nobody can read any more is no green one. `gpu` is asked for by gpu_guard. */
+#define LIGHTS (1u << PST_SIGNAL_ERRORS | 1u << PST_SIGNAL_LATENCY | 1u << PST_SIGNAL_ROLLOUT)
+
 static void resolve_queries(struct pst_draft_pool *pool, struct pst_arena *arena)
 {
     struct pst_config_signals *signals = &pool->own.signals;
@@ -12,8 +15,10 @@ static void resolve_queries(struct pst_draft_pool *pool, struct pst_arena *arena
     if (queries == NULL)
         return;
     for (uint8_t i = 0; i < PST_SIGNAL_COUNT; i++) {
-        if (pool->queries[i] != NULL)
-            queries[count++] = (struct pst_config_query){i, pool->queries[i]};
+        if (pool->queries[i] == NULL)
+            continue;
+        queries[count++] = (struct pst_config_query){i, pool->queries[i]};
+        pool->scaler.awaits_signals |= (uint8_t)(1u << i & LIGHTS);
     }
     signals->queries = queries;
     signals->queries_count = count;

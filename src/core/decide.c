@@ -238,8 +238,14 @@ static pst_ns oldest_input(const struct pst_scaler_seat *seat, pst_ns now)
 {
     pst_ns age = seat->observed_at == PST_NEVER ? PST_NEVER : now - seat->observed_at;
 
+    uint32_t asked = seat->config->awaits_signals;
+
     if (seat->config->gpu_guard_ppm > 0)
-        age = pst_max_u64(age, pst_signals_age(&seat->signals, PST_SIGNAL_GPU, now));
+        asked |= 1u << PST_SIGNAL_GPU;
+    for (unsigned kind = 0; kind < PST_SIGNAL_COUNT; kind++) {
+        if ((asked >> kind & 1) != 0)
+            age = pst_max_u64(age, pst_signals_age(&seat->signals, (enum pst_signal)kind, now));
+    }
     return age;
 }
 

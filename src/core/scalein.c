@@ -131,8 +131,9 @@ static uint32_t guarded(struct pst_scaler_seat *seat, struct pst_scaler_need *n,
 uint32_t pst_scalein(struct pst_scaler *scaler, uint16_t pool, struct pst_scaler_need *n)
 {
     struct pst_scaler_seat *seat = &scaler->seats[pool];
-    uint32_t forbid = pst_signals_vetoes(&seat->signals, seat->config->gpu_guard_ppm,
-                                         seat->config->stale_after, scaler->now);
+    uint32_t forbid =
+        pst_signals_vetoes(&seat->signals, seat->config->gpu_guard_ppm,
+                           seat->config->awaits_signals, seat->config->stale_after, scaler->now);
     uint32_t number;
 
     PST_ASSERT(n->need < n->before);

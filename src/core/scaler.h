@@ -70,6 +70,7 @@ struct pst_scaler_pool {
     uint8_t reserves;  /* its gate keeps slots free for higher classes (reserve.h) */
     /* Replicas from before us are being found: nothing is decided before SYNCED. MARKED, NUMBER: always so. */
     uint8_t awaits_synced;
+    uint8_t awaits_signals; /* 1 << enum pst_signal: somebody measures it, so it must be fresh */
     pst_ns out_above, in_below, in_after;
     pst_ns start_time;        /* taken for a cold start until one was measured */
     pst_ns warm_time;         /* … and for a promotion */

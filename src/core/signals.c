@@ -26,10 +26,15 @@ static bool is_fresh(const struct pst_signals *signals, enum pst_signal kind, ps
 }
 
 uint32_t pst_signals_vetoes(const struct pst_signals *signals, uint32_t gpu_guard_ppm,
-                            pst_ns stale_after, pst_ns now)
+                            uint32_t awaited, pst_ns stale_after, pst_ns now)
 {
     uint32_t vetoes = 0;
 
+    for (unsigned kind = 0; kind < PST_SIGNAL_COUNT; kind++) {
+        if ((awaited >> kind & 1) != 0 &&
+            !is_fresh(signals, (enum pst_signal)kind, stale_after, now))
+            vetoes |= 1u << PST_VETO_STALE;
+    }
     if (gpu_guard_ppm > 0) {
         if (!is_fresh(signals, PST_SIGNAL_GPU, stale_after, now))
             vetoes |= 1u << PST_VETO_STALE;

@@ -74,6 +74,7 @@ static const struct pst_layout_field pool_fields[] = {
     P(actuate),
     P(reserves),
     P(awaits_synced),
+    P(awaits_signals),
     P(out_above),
     P(in_below),
     P(in_after),

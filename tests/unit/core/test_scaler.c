@@ -72,6 +72,11 @@ static void gpu_guard(struct pst_scaler_pool *pool)
     pool->gpu_guard_ppm = 500000;
 }
 
+static void errors_query(struct pst_scaler_pool *pool)
+{
+    pool->awaits_signals = 1u << PST_SIGNAL_ERRORS;
+}
+
 static void test_vetoes(void **state)
 {
     static const struct world_row rows[] = {
@@ -96,6 +101,12 @@ static void test_vetoes(void **state)
          NULL},
         {"… and keeps what is there alone: those that fail to start are let go",
          "r1 f1 +101 rollout1 fail f3 +12 # f1 +300 ?1:", "116:S3 136:S4 166:S5", NULL},
+        {"B083: errors that are asked for and were told once hold",
+         "r4 f4 err0 +101 f3 +300 ?4:stale", "", errors_query},
+        {"… until they are told again",
+         "r4 f4 err0 +101 f3 +300 ?4:stale err0 +1 ?3:", "401:M0 401:D0", errors_query},
+        {"an hour without its signals: what is needed comes, nothing goes",
+         "r2 f2 err0 +3600 f4 +1 ?4: +100 f1 +1000 ?4:stale", "3600:S1 3600:S2", errors_query},
         {"vetoes do not stop what is needed", "r1 rollout1 lat1 err50 f2 +1 ?2:", "0:S1", NULL},
     };
 

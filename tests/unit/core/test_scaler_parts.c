@@ -95,15 +95,21 @@ static void test_signals(void **state)
     uint32_t stale = 1u << PST_VETO_STALE, gpu = 1u << PST_VETO_GPU;
 
     (void)state;
-    assert_int_equal(pst_signals_vetoes(&signals, 0, 15, 100), 0);
-    assert_int_equal(pst_signals_vetoes(&signals, 500000, 15, 100), stale);
+    assert_int_equal(pst_signals_vetoes(&signals, 0, 0, 15, 100), 0);
+    assert_int_equal(pst_signals_vetoes(&signals, 500000, 0, 15, 100), stale);
     pst_signals_tell(&signals, PST_SIGNAL_GPU, 500001, 5, 100);
-    assert_int_equal(pst_signals_vetoes(&signals, 500000, 15, 100), gpu);
-    assert_int_equal(pst_signals_vetoes(&signals, 500000, 15, 110), gpu);   /* 15 old */
-    assert_int_equal(pst_signals_vetoes(&signals, 500000, 15, 111), stale); /* 16 old */
+    assert_int_equal(pst_signals_vetoes(&signals, 500000, 0, 15, 100), gpu);
+    assert_int_equal(pst_signals_vetoes(&signals, 500000, 0, 15, 110), gpu);   /* 15 old */
+    assert_int_equal(pst_signals_vetoes(&signals, 500000, 0, 15, 111), stale); /* 16 old */
     pst_signals_tell(&signals, PST_SIGNAL_GPU, 0, PST_NEVER, 111);          /* missing: not zero */
-    assert_int_equal(pst_signals_vetoes(&signals, 500000, 15, 111), stale);
+    assert_int_equal(pst_signals_vetoes(&signals, 500000, 0, 15, 111), stale);
     assert_int_equal(pst_signals_age(&signals, PST_SIGNAL_GPU, 111), 16);
+    /* A light that is awaited is green only while it is said to be. */
+    assert_int_equal(pst_signals_vetoes(&signals, 0, 1u << PST_SIGNAL_ERRORS, 15, 111), stale);
+    pst_signals_tell(&signals, PST_SIGNAL_ERRORS, 0, 0, 111);
+    assert_int_equal(pst_signals_vetoes(&signals, 0, 1u << PST_SIGNAL_ERRORS, 15, 126), 0);
+    assert_int_equal(pst_signals_vetoes(&signals, 0, 1u << PST_SIGNAL_ERRORS, 15, 127), stale);
+    assert_int_equal(pst_signals_vetoes(&signals, 0, 0, 15, 127), 0); /* nobody asked */
     assert_int_equal(pst_signals_quota(&signals, 15, 100), UINT32_MAX);
     pst_signals_tell(&signals, PST_SIGNAL_QUOTA, 2, 0, 100);
     pst_signals_use_quota(&signals);
