@@ -1,10 +1,9 @@
-/* confine.c - files by Landlock, calls by seccomp; see confine.h. */
+/* confine.c - files by Landlock, and the rights of root; see confine.h. */
 #include "scale/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <linux/audit.h>
-#include <linux/filter.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
 
 #include "base/log.h"
 #include "scale/state.h"
@@ -227,99 +224,40 @@ static bool confine_files(const struct pst_config *config)
     return done;
 }
 
-#if defined(__x86_64__)
-#define THIS_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define THIS_ARCH AUDIT_ARCH_AARCH64
-#elif defined(__riscv) && __riscv_xlen == 64
-#define THIS_ARCH AUDIT_ARCH_RISCV64
-#endif
-
-#ifdef THIS_ARCH
-
-/* What a server of requests never does. The process's own abort() is a tgkill(), and stays. */
-static const uint32_t refused_calls[] = {
-    SYS_execve,
-    SYS_execveat,
-#ifndef __SANITIZE_ADDRESS__ /* its leak checker traces us */
-    SYS_ptrace,
-#endif
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_pidfd_open,
-    SYS_pidfd_getfd,
-    SYS_pidfd_send_signal,
-    SYS_kill,
-    SYS_kcmp,
-    SYS_bpf,
-    SYS_perf_event_open,
-    SYS_userfaultfd,
-    SYS_io_uring_setup,
-    SYS_keyctl,
-    SYS_add_key,
-    SYS_request_key,
-    SYS_mount,
-    SYS_umount2,
-    SYS_pivot_root,
-    SYS_chroot,
-    SYS_unshare,
-    SYS_setns,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_kexec_load,
-};
-
-#define CALLS PST_COUNT_OF(refused_calls)
-#define LOAD(at)                                                                                   \
-    (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, at))
-#define END(with) (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, with)
-#define IS(what, yes, no)                                                                          \
-    (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, what, (uint8_t)(yes), (uint8_t)(no))
-
-static bool confine_calls(void)
+/*
+ * Root's rights, where we have them, but those that opening logs and listeners takes: root could
+ * listen to what others on this host say, without opening a file.
+ */
+static bool drop_rights(void)
 {
-    struct sock_filter code[CALLS + 8];
-    struct sock_fprog program = {.filter = code};
-    unsigned short n = 0;
+    static const uint32_t kept = UINT32_C(1) << CAP_DAC_OVERRIDE | UINT32_C(1)
+                                                                       << CAP_NET_BIND_SERVICE;
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3] = {0};
 
-    code[n++] = LOAD(arch);
-    code[n++] = IS(THIS_ARCH, 1, 0);
-    code[n++] = END(SECCOMP_RET_ERRNO | ENOSYS); /* 32 bits: other numbers for the same calls */
-    code[n++] = LOAD(nr);
-#ifdef __x86_64__
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
-    code[n++] = END(SECCOMP_RET_ERRNO | ENOSYS); /* x32, likewise */
-#endif
-    for (size_t i = 0; i < CALLS; i++)
-        code[n++] = IS(refused_calls[i], CALLS - i, 0);
-    code[n++] = END(SECCOMP_RET_ALLOW);
-    code[n++] = END(SECCOMP_RET_ERRNO | EPERM);
-    program.len = n;
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0)
-        return true;
-    pst_say(PST_LOG_WARN, "the gateway's system calls cannot be confined: %s", strerror(errno));
+    if (syscall(SYS_capget, &header, rights) == 0) {
+        for (size_t i = 0; i < PST_COUNT_OF(rights); i++) {
+            rights[i].permitted &= i == 0 ? kept : 0;
+            rights[i].effective &= rights[i].permitted;
+            rights[i].inheritable = 0;
+        }
+        if (syscall(SYS_capset, &header, rights) == 0)
+            return true;
+    }
+    pst_say(PST_LOG_WARN, "the gateway keeps all rights of its user: %s", strerror(errno));
     return false;
 }
-
-#else
-
-static bool confine_calls(void)
-{
-    pst_say(PST_LOG_WARN, "the gateway's system calls are not confined on this processor");
-    return false;
-}
-
-#endif
 
 int pst_confine(const struct pst_config *config)
 {
-    bool files, calls;
+    bool files, rights, calls;
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         pst_say(PST_LOG_WARN, "the gateway cannot be confined: %s", strerror(errno));
         return PST_E_SYSTEM;
     }
     files = confine_files(config);
-    calls = confine_calls();
-    return files && calls ? PST_OK : PST_E_SYSTEM;
+    rights = drop_rights();
+    calls = pst_confine_calls();
+    return files && rights && calls ? PST_OK : PST_E_SYSTEM;
 }

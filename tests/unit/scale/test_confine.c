@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -101,6 +103,22 @@ static bool can(bool (*try_it)(void))
     return WEXITSTATUS(status) == 0;
 }
 
+/* The same by seccomp alone, as on a kernel whose Landlock knows no signals. */
+static bool can_by_calls(bool (*try_it)(void))
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !pst_confine_calls())
+            _exit(0);
+        _exit(try_it() ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status) == 0;
+}
+
 static const char *path;
 static int flags;
 
@@ -149,6 +167,64 @@ static bool reads_memory(void)
 static bool kills(void)
 {
     return kill(other, SIGCONT) == 0;
+}
+
+static bool kills_as_a_thread(void)
+{
+    return syscall(SYS_tgkill, other, other, SIGCONT) == 0;
+}
+
+static bool kills_with_a_word(void)
+{
+    siginfo_t info = {.si_code = SI_QUEUE, .si_pid = getpid(), .si_uid = getuid()};
+
+    return syscall(SYS_rt_sigqueueinfo, other, SIGCONT, &info) == 0;
+}
+
+static bool kills_through_a_socket(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    return fd >= 0 && fcntl(fd, F_SETOWN, other) == 0;
+}
+
+static bool limits_other(void)
+{
+    const struct rlimit limit = {1, 1};
+
+    return prlimit(other, RLIMIT_CPU, &limit, NULL) == 0;
+}
+
+static bool limits_itself(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && setrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+           prlimit(getpid(), RLIMIT_NOFILE, NULL, &limit) == 0;
+}
+
+static bool makes_a_socket(int family, int kind)
+{
+    return socket(family, kind | SOCK_CLOEXEC, 0) >= 0;
+}
+
+/* Of whom the host's services listen to: containers, systemd. */
+static bool speaks_locally(void)
+{
+    return makes_a_socket(AF_UNIX, SOCK_STREAM);
+}
+
+static bool overhears(void)
+{
+    return makes_a_socket(AF_PACKET, SOCK_RAW) || makes_a_socket(AF_INET, SOCK_RAW);
+}
+
+static bool still_has_flags_and_sockets(void)
+{
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    return fd >= 0 && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0 &&
+           makes_a_socket(AF_NETLINK, SOCK_RAW);
 }
 
 static bool takes_a_descriptor(void)
@@ -242,6 +318,8 @@ static void test_files(void **state)
 static void test_other_processes(void **state)
 {
     static const char *const entries[] = {"environ", "cmdline", "mem", "maps", "stat", "fd/0"};
+    static bool (*const reaches[])(void) = {kills, kills_as_a_thread, kills_with_a_word,
+                                            kills_through_a_socket, limits_other};
 
     (void)state;
     if (has_landlock()) {
@@ -253,7 +331,10 @@ static void test_other_processes(void **state)
         }
     }
     assert_false(can(reads_memory));
-    assert_false(can(kills));
+    for (size_t i = 0; i < PST_COUNT_OF(reaches); i++) {
+        assert_false(can(reaches[i]));
+        assert_false(can_by_calls(reaches[i]));
+    }
     assert_false(can(takes_a_descriptor));
 #ifndef __SANITIZE_ADDRESS__
     assert_false(can(traces));
@@ -269,9 +350,19 @@ static void test_programs(void **state)
     assert_false(can(runs_a_program));
 }
 
+static void test_other_services(void **state)
+{
+    (void)state;
+    assert_true(speaks_locally());
+    assert_false(can(speaks_locally));
+    assert_false(can(overhears));
+}
+
 static void test_what_serving_takes(void **state)
 {
     (void)state;
+    assert_true(can(limits_itself));
+    assert_true(can(still_has_flags_and_sockets));
     assert_true(can(reads_itself));
     assert_true(can(resolves_and_connects));
     assert_true(can(aborts_itself));
@@ -300,6 +391,7 @@ int main(void)
         TEST(test_files),
         TEST(test_other_processes),
         TEST(test_programs),
+        TEST(test_other_services),
         TEST(test_what_serving_takes),
         TEST(test_certificate_beside_the_configuration),
     };
