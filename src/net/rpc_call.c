@@ -117,16 +117,18 @@ static size_t in_left(const struct pst_rpc *rpc)
 
 static void drop_in(struct pst_rpc *rpc)
 {
-    rpc->server->in_bytes -= rpc->in.len;
+    rpc->server->in_bytes -= rpc->in.size;
     pst_output_done(&rpc->in);
 }
 
 static void keep_in(struct pst_rpc *rpc, const char *data, size_t len)
 {
-    if (len > IN_BYTES_MAX - rpc->server->in_bytes || pst_output_put(&rpc->in, data, len) != PST_OK)
+    size_t size = rpc->in.size; /* what is held counts: one byte holds a buffer */
+
+    if (rpc->server->in_bytes + len > IN_BYTES_MAX || pst_output_put(&rpc->in, data, len) != PST_OK)
         pst_rpc_finish(rpc, PST_RPC_RESOURCE_EXHAUSTED, "too many requests are under way");
     else
-        rpc->server->in_bytes += len;
+        rpc->server->in_bytes += rpc->in.size - size;
 }
 
 static void body_came(struct pst_h2_stream *stream, const char *data, size_t len)
@@ -173,7 +175,7 @@ static void body_ended(struct pst_h2_stream *stream)
     set_deadline(rpc, rpc->method->streams ? PST_NEVER : rpc->server->config.deadline_max);
     in = rpc->in; /* the call may end, and more, before called() returns */
     rpc->in = (struct pst_output){0};
-    rpc->server->in_bytes -= in.len;
+    rpc->server->in_bytes -= in.size;
     rpc->method->called(rpc, pst_slice(in.bytes, in.len));
     pst_output_done(&in);
 }

@@ -66,6 +66,8 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret_name, unsigned ch
 /*
  * No resumption: a session would outlive the certificates that it was agreed under. TLS 1.2 with forward
  * secrecy and authenticated ciphers only, which is also what HTTP/2 allows (RFC 9113, appendix A).
+ * A read ends behind a record that carries no data: who sends only such (new keys, alerts) must not keep
+ * the loop within one read.
  */
 static bool set_rules(SSL_CTX *ssl)
 {
@@ -73,6 +75,7 @@ static bool set_rules(SSL_CTX *ssl)
                                  SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_clear_mode(ssl, SSL_MODE_AUTO_RETRY);
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_default_passwd_cb(ssl, no_passphrase);
     return SSL_CTX_set_num_tickets(ssl, 0) == 1 &&

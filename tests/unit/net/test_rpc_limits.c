@@ -177,27 +177,38 @@ static void test_header_list(void **state)
     assert_int_equal(call->grpc_status, PST_RPC_OK);
 }
 
-/* Halves of requests are bounded together: those that are too many are refused, the others go on. */
+/* Halves of requests are bounded together, by the memory that they hold: too many are refused, the others go on. */
 static void test_halves(void **state)
 {
-    static char half[60000] = {0, 0, 1, 0, 0};
+    static const char half[60000] = {0, 0, 1, 0, 0};
+    static const struct {
+        uint32_t count;
+        size_t len;
+        uint32_t least, most; /* refused */
+    } rows[] = {
+        {400, sizeof half, 100, 200}, /* 16 MiB hold 262 of 64,000 bytes */
+        {5000, 2006, 700, 900},       /* and 4,194 of 4,000 */
+    };
     struct pst_rpc_config c = config();
     struct call *call;
-    uint32_t i, refused = 0;
+    uint32_t i, refused;
 
     (void)state;
     c.message_max = 1 << 20;
-    restart(&c, 0);
-    for (i = 0; i < 400; i++)
-        client_request(&client, "POST", "/x.X/Echo", GRPC, NULL, NULL, half, sizeof half, false);
-    for (i = 0; i < 400; i++) {
-        call = &client.calls[i];
-        UNTIL(call->closed || call->body_at == sizeof half);
+    for (size_t r = 0; r < PST_COUNT_OF(rows); r++) {
+        restart(&c, 0);
+        for (i = 0; i < rows[r].count; i++)
+            client_request(&client, "POST", "/x.X/Echo", GRPC, NULL, NULL, half, rows[r].len,
+                           false);
+        for (i = 0; i < rows[r].count; i++) {
+            call = &client.calls[i];
+            UNTIL(call->closed || call->body_at == rows[r].len);
+        }
+        UNTIL(client.unsent_len == 0 && figures().open + client.closed_count == rows[r].count);
+        for (refused = 0, i = 0; i < rows[r].count; i++)
+            refused += client.calls[i].grpc_status == PST_RPC_RESOURCE_EXHAUSTED;
+        assert_in_range(refused, rows[r].least, rows[r].most);
     }
-    UNTIL(client.unsent_len == 0 && client.closed_count > 0 && figures().open < 300);
-    for (i = 0; i < 400; i++)
-        refused += client.calls[i].grpc_status == PST_RPC_RESOURCE_EXHAUSTED;
-    assert_in_range(refused, 100, 200); /* 16 MiB hold 279 */
     client_close(&client);
     WIRE_UNTIL(loop, figures().open == 0);
     client_connect(&client, pst_rpc_server_port(server), 0);

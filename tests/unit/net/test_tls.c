@@ -1,4 +1,6 @@
 /* test_tls.c - gRPC over TLS: who is let in, by which certificates, and what a reload changes. */
+#include <sys/ioctl.h>
+
 #include <openssl/err.h>
 
 #include "called.h"
@@ -177,6 +179,57 @@ static void test_not_tls(void **state)
     stop_tls(NULL);
 }
 
+/* Both ends of one connection, without a loop. */
+static void shake_hands(SSL *peer, struct pst_tls *tls)
+{
+    char byte;
+    int rc = 0;
+
+    for (int i = 0; i < 10 && rc != 1; i++) {
+        rc = SSL_do_handshake(peer);
+        assert_int_equal(pst_tls_read(tls, &byte, 1), -1);
+        assert_int_equal(errno, EAGAIN);
+    }
+    assert_int_equal(rc, 1);
+}
+
+/* New keys without end, and nothing else: one read takes one of them, and others have their turn. */
+static void test_records_without_data(void **state)
+{
+    struct pst_tls_config config = {server_id.cert, server_id.key, NULL, NULL};
+    struct terms terms = {&ours, NULL, NULL, TLS1_3_VERSION};
+    int ends[2], before, after;
+    struct pst_tls *tls;
+    char message[256];
+    SSL *peer;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    assert_int_equal(pst_tls_server_new(&config, &context, message), PST_OK);
+    assert_int_equal(pst_tls_accept(context, ends[0], &tls), PST_OK);
+    peer = client_tls(&terms);
+    assert_int_equal(SSL_set_fd(peer, ends[1]), 1);
+    shake_hands(peer, tls);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(SSL_key_update(peer, SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+        assert_int_equal(SSL_do_handshake(peer), 1);
+    }
+    assert_int_equal(SSL_write(peer, "data", 4), 4);
+    assert_int_equal(ioctl(ends[0], FIONREAD, &before), 0);
+    assert_int_equal(pst_tls_read(tls, message, sizeof message), -1);
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(ioctl(ends[0], FIONREAD, &after), 0);
+    assert_in_range(after, before / 2, before - 1);
+    for (int i = 1; i < 100; i++)
+        assert_int_equal(pst_tls_read(tls, message, sizeof message), -1);
+    assert_int_equal(pst_tls_read(tls, message, sizeof message), 4);
+    SSL_free(peer);
+    pst_tls_free(tls);
+    pst_tls_context_free(context);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* Connections from then on see the new certificate; a broken one leaves the old in place. */
 static void test_reload(void **state)
 {
@@ -256,7 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_is_let_in), cmocka_unit_test(test_much),
         cmocka_unit_test(test_not_tls),       cmocka_unit_test(test_reload),
-        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_bad_files),     cmocka_unit_test(test_records_without_data),
     };
 
     return cmocka_run_group_tests(tests, make_certificates, drop_certificates);
