@@ -131,6 +131,7 @@ static void on_stream(struct pst_rpc *rpc, struct pst_slice request)
 {
     struct pst_keda *keda = keda_of(rpc);
     struct pst_keda_answer answer;
+    enum pst_keda_say first;
     struct stream *stream;
     struct pool *pool;
     uint16_t index;
@@ -151,8 +152,9 @@ static void on_stream(struct pst_rpc *rpc, struct pst_slice request)
         stream->next->link = &stream->next;
     pool->streams = stream;
     pst_rpc_set_user(rpc, stream);
-    if (pool->push.said != PST_KEDA_SAY_NOTHING)
-        tell(stream, pool->push.said);
+    first = pst_keda_push_first(&pool->push);
+    if (first != PST_KEDA_SAY_NOTHING)
+        tell(stream, first);
 }
 
 static void on_stream_gone(struct pst_rpc *rpc)

@@ -44,6 +44,7 @@ static enum pst_keda_say step_idle(struct pst_keda_push *push, pst_ns hold, pst_
 enum pst_keda_say pst_keda_push_step(struct pst_keda_push *push,
                                      const struct pst_keda_push_input *input, pst_ns now)
 {
+    push->known = input->known;
     if (!input->known) {
         push->idles = false;
         return PST_KEDA_SAY_NOTHING;
@@ -51,4 +52,9 @@ enum pst_keda_say pst_keda_push_step(struct pst_keda_push *push,
     if (input->active)
         return step_active(push, input->staffed, now);
     return step_idle(push, input->hold, now);
+}
+
+enum pst_keda_say pst_keda_push_first(const struct pst_keda_push *push)
+{
+    return push->known || push->said == PST_KEDA_SAY_TRUE ? push->said : PST_KEDA_SAY_NOTHING;
 }

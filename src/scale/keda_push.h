@@ -23,7 +23,8 @@ enum pst_keda_say { PST_KEDA_SAY_NOTHING, PST_KEDA_SAY_TRUE, PST_KEDA_SAY_FALSE 
 
 /* All zero: nothing is known yet. */
 struct pst_keda_push {
-    enum pst_keda_say said; /* last: what a new stream is told first */
+    enum pst_keda_say said; /* last */
+    bool known;             /* at the last step */
     bool idles;
     pst_ns idle_since;
     pst_ns again_at, again_after; /* again_after 0: there are replicas, nothing is told again */
@@ -38,5 +39,8 @@ struct pst_keda_push_input {
 /* What all streams of the pool are to be told now. */
 enum pst_keda_say pst_keda_push_step(struct pst_keda_push *push,
                                      const struct pst_keda_push_input *input, pst_ns now);
+
+/* What a new stream is told first: the last word. `false` is none while nothing is known. */
+enum pst_keda_say pst_keda_push_first(const struct pst_keda_push *push);
 
 #endif

@@ -40,6 +40,16 @@ static const struct row rows[] = {
      "..........F........................"},
 };
 
+static struct pst_keda_push_input input_of(char c, pst_ns hold)
+{
+    return (struct pst_keda_push_input){
+        .known = c != 'u',
+        .active = c == 'a' || c == 'r',
+        .staffed = c == 'r' || c == 'i',
+        .hold = hold,
+    };
+}
+
 static void test_rows(void **state)
 {
     (void)state;
@@ -49,17 +59,36 @@ static void test_rows(void **state)
 
         assert_int_equal(strlen(row->course), strlen(row->said));
         for (size_t s = 0; row->course[s] != '\0'; s++) {
-            char c = row->course[s], seen;
-            const struct pst_keda_push_input input = {
-                .known = c != 'u',
-                .active = c == 'a' || c == 'r',
-                .staffed = c == 'r' || c == 'i',
-                .hold = row->hold,
-            };
+            const struct pst_keda_push_input input = input_of(row->course[s], row->hold);
+            char seen;
 
             seen = ".TF"[pst_keda_push_step(&push, &input, 7 * PST_S + s * STEP)];
             if (seen != row->said[s])
                 fail_msg("%s: step %zu says %c", row->promise, s, seen);
+        }
+    }
+}
+
+/* Whoever comes later hears the last word, but no `false` that is not known to hold. */
+static void test_first(void **state)
+{
+    static const struct row firsts[] = {
+        {"nothing is known, nothing is said", 0, "uuiiiiiiiiiii", "............F"},
+        {"true stays until false", 0, "rriiiiiiiiii", "TTTTTTTTTTTT"},
+        {"true stays while nothing is known", 0, "auuu", "TTTT"},
+        {"false is none while nothing is known", 0, "iiiiiiiiiiiuuuiir", "..........F...FFT"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < PST_COUNT_OF(firsts); i++) {
+        struct pst_keda_push push = {0};
+
+        for (size_t s = 0; firsts[i].course[s] != '\0'; s++) {
+            const struct pst_keda_push_input input = input_of(firsts[i].course[s], firsts[i].hold);
+
+            (void)pst_keda_push_step(&push, &input, 7 * PST_S + s * STEP);
+            if (".TF"[pst_keda_push_first(&push)] != firsts[i].said[s])
+                fail_msg("%s: step %zu", firsts[i].promise, s);
         }
     }
 }
@@ -88,6 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_first),
         cmocka_unit_test(test_back_off),
     };
 
