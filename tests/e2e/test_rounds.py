@@ -1,70 +1,62 @@
-"""Rounds of load, real processes and sockets, twenty times as fast: replicas rise and fall, and no client notices."""
+"""Rounds of load, real processes and sockets, twenty times as fast: replicas rise and fall, and no client notices.
+
+Most of a round is waiting for averages to fade, which no speed changes: the three run beside each other.
+"""
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
-from harness.rounds import MAX, SLOTS, TOKEN_S, Crowd, Fleet
-from harness.waiting import eventually
+from harness.rounds import MAX, SLOTS, TOKEN_S, Crowd, Fleet, falling_under_streams
 
 SPEED = 20
 
 
-@pytest.fixture
-def fleet(tmp_path):
-    made = []
+def short_requests(f):
+    calm = Crowd(f, 1, tokens=2)
+    peak = [Crowd(f, 4 * SLOTS * MAX, tokens=5), Crowd(f, 4 * SLOTS * MAX, tokens=6, stream=False)]
+    f.wait_served_by(MAX)
+    for crowd in peak:
+        crowd.leave().join()
+    f.wait_alone()
+    calm.leave().join()
+    return [calm, *peak]
 
-    def make(**scaler):
-        made.append(Fleet(tmp_path, SPEED, **scaler))
-        return made[-1]
 
-    yield make
-    for f in made:
+def long_sequences(f):
+    """Prompts of some 2,000 tokens, answers of 60: 26 s each."""
+    peak = Crowd(f, 2 * SLOTS * MAX, tokens=60, prompt="word " * 2000)
+    f.wait_served_by(MAX)
+    peak.leave().join()
+    return [peak]
+
+
+def falling_curve(f):
+    return falling_under_streams(f, tokens=round(40 / TOKEN_S))
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """All rounds, in threads of their own; each test waits for its own."""
+    fleets = []
+
+    def one(play, folder):
+        f = Fleet(folder, SPEED)
+        fleets.append(f)
+        f.check(play(f))
+
+    with ThreadPoolExecutor() as threads:
+        yield {play: threads.submit(one, play, tmp_path_factory.mktemp(play.__name__))
+               for play in (short_requests, long_sequences, falling_curve)}
+    for f in fleets:
         f.end()
 
 
-def check(f, crowds):
-    """No error, none repeated, everything counted once, nobody stopped at work, every decision explained."""
-    f.wait_alone()
-    f.check_quiet()
-    assert f.outcomes() == {("done", "none"): sum(c.answered for c in crowds)}
-    assert f.metrics().sum("retries_total") == 0
-    f.check_nobody_was_stopped_at_work()
-    f.check_explained()
-    assert f.stop() == 0
+def test_a_peak_of_short_requests(begun):
+    begun[short_requests].result()
 
 
-def test_a_peak_of_short_requests(fleet):
-    f = fleet()
-    calm = Crowd(f, 1, tokens=2)
-    peak = [Crowd(f, SLOTS * MAX, tokens=2), Crowd(f, SLOTS * MAX, tokens=3, stream=False)]
-    f.wait_served_by(MAX)
-    for crowd in peak:
-        crowd.leave()
-    f.wait_alone()
-    calm.leave()
-    check(f, [calm, *peak])
+def test_a_peak_of_long_sequences(begun):
+    begun[long_sequences].result()
 
 
-def test_a_peak_of_long_sequences(fleet):
-    """Prompts of some 2,000 tokens, answers of 60: 26 s each."""
-    f = fleet()
-    peak = Crowd(f, SLOTS * MAX + 2, tokens=60, prompt="word " * 2000)
-    f.wait_served_by(MAX)
-    peak.leave()
-    check(f, [peak])
-
-
-def test_a_falling_curve_under_streams_of_40_s(fleet):
-    """Fewer and fewer clients, and some whose streams of 40 s never end all at once: a victim has one when it is chosen."""
-    f = fleet(inflight_guard="100%")
-    tokens = round(40 / TOKEN_S)
-    steady = Crowd(f, SLOTS - 1, tokens=tokens)
-    falling = Crowd(f, SLOTS * MAX, tokens=10)
-    f.wait_served_by(MAX)
-    for _ in range(SLOTS * MAX):
-        before = falling.answered
-        falling.leave(1)
-        eventually(lambda b=before: falling.answered > b or falling.all_left(), "the next one is answered")
-    falling.leave()
-    eventually(lambda: any(r["state"] == "draining" and r["inflight"] > 0 for r in f.replicas().values()),
-               lambda: f"one drains with work: {f.replicas()}\n{f.explained()}", 90, 0.01)
-    f.wait_alone()
-    steady.leave()
-    check(f, [steady, falling])
+def test_a_falling_curve_under_streams_of_40_s(begun):
+    begun[falling_curve].result()

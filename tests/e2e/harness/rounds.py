@@ -17,6 +17,7 @@ from .process import BINARY
 from .waiting import eventually
 
 SLOTS, MAX = 4, 3
+GUARD_S = 300  # averages fade over minutes
 COLD_START_S, TOKEN_S = 10, 0.4
 STARTED = re.compile(r"(chat-\d+) started \(pid (\d+), port (\d+)\)")
 TERMINATED = re.compile(r"(chat-\d+)\b.*signal 15 with (\d+) requests open")
@@ -26,7 +27,7 @@ def seconds(unscaled_s, speed):
     return f"{unscaled_s * 1000 / speed:.0f}ms"
 
 
-def settings(folder, speed, **scaler):
+def settings(folder, speed):
     """One engine up to three, of four slots; a request holds one for 0.1 s, 1 ms a prompt's token and 0.4 s a token."""
     port = 20000 + (reserved_port() * 11) % 20000
     command = [BINARY, "engine", "--listen", HOST + ":{port}", "--model", "m", "--mode", "slot", "--slots", str(SLOTS),
@@ -34,21 +35,21 @@ def settings(folder, speed, **scaler):
                "--speed", str(speed)]
     pool = config.pool((), slots=SLOTS, scaler={
         "min": 1, "max": MAX, "start_time": seconds(COLD_START_S, speed), "warm_time": "1s", "start_timeout": "60s",
-        "in_after": seconds(20, speed), "out_above": "1s", "in_below": "250ms",
-        "drain_deadline": seconds(60, speed), **scaler})
+        "in_after": seconds(20, speed), "out_above": seconds(4, speed), "in_below": seconds(1, speed),
+        "inflight_guard": "100%", "drain_deadline": seconds(60, speed)})
     pool["replicas"] = {"local": {"command": command, "host": HOST, "ports": f"{port}-{port + 2 * MAX}"}}
     state = folder / "state"
     state.mkdir(mode=0o700, exist_ok=True)
-    return config.build(pools=[pool], state=str(state), decision_log=str(folder / "decisions.log"),
+    classes = {"medium": {"target": seconds(0.5, speed), "max_wait": seconds(15, speed)}}
+    return config.build(pools=[pool], classes=classes, state=str(state), decision_log=str(folder / "decisions.log"),
                         record=str(folder / "recording"))
 
 
 class Fleet(Gateway):
     """A gateway with engines of its own, and all that was seen of them."""
 
-    def __init__(self, folder, speed, **scaler):
-        self.speed = speed
-        super().__init__(folder, settings(folder, speed, **scaler))
+    def __init__(self, folder, speed):
+        super().__init__(folder, settings(folder, speed))
         self.wait_ready(1)
 
     def replicas(self):
@@ -57,17 +58,28 @@ class Fleet(Gateway):
     def explained(self):
         return self.admin("GET", "/explain?pool=chat&decisions=9")[2].decode()
 
+    def watch(self, matches):
+        """An event that is set as soon as a replica is seen so."""
+        seen = threading.Event()
+
+        def look():
+            while self.process.running and not seen.wait(0.02):
+                if any(map(matches, self.replicas().values())):
+                    seen.set()
+        threading.Thread(target=look, daemon=True).start()
+        return seen
+
     def wait_served_by(self, count):
         """So many serve, and each of them did."""
         def serve():
             found = [r for r in self.replicas().values() if r["state"] == "ready" and r["dispatched"] > 0]
             return len(found) == count
-        eventually(serve, lambda: f"{count} serve: {self.replicas()}\n{self.explained()}", 90)
+        eventually(serve, lambda: f"{count} serve: {self.replicas()}\n{self.explained()}", GUARD_S)
 
     def wait_alone(self):
         """One replica is left, and no process of another."""
         eventually(lambda: len(self.replicas()) == 1 and len(self.pids()) == 1,
-                   lambda: f"one is left: {self.replicas()}\n{self.explained()}", 90)
+                   lambda: f"one is left: {self.replicas()}\n{self.explained()}", GUARD_S)
 
     def pids(self):
         kept = json.loads((self.folder / "state" / "local-chat.json").read_text())
@@ -75,6 +87,16 @@ class Fleet(Gateway):
 
     def decisions(self):
         return [json.loads(line) for line in (self.folder / "decisions.log").read_text().splitlines()]
+
+    def check(self, crowds):
+        """No error, none repeated, everything counted once, nobody stopped at work, every decision explained."""
+        self.wait_alone()
+        self.check_quiet()
+        assert self.outcomes() == {("done", "none"): sum(c.answered for c in crowds)}
+        assert self.metrics().sum("retries_total") == 0
+        self.check_nobody_was_stopped_at_work()
+        self.check_explained()
+        assert self.stop() == 0
 
     def check_explained(self):
         """Each number follows from its terms, unless a veto says why not; and time goes on in them."""
@@ -97,8 +119,8 @@ class Fleet(Gateway):
         for name in gone:
             said = [line for line in self.process.lines if name in line]
             order = [next(i for i, line in enumerate(said) if word in line)
-                     for word in ("ready, was loading", "draining, was ready", "signal 15", "gone, was draining")]
-            assert order == sorted(order), said
+                     for word in ("ready, was loading", "draining, was ready", "ended: exit status 0", "gone, was draining")]
+            assert order == sorted(order), order
         assert not any("ended by itself" in line for line in self.process.lines)
 
     def _ends(self):
@@ -161,13 +183,31 @@ class Crowd:
         return not any(t.is_alive() for t in self.threads)
 
     def leave(self, count=None):
-        """So many go after their answer; all of them: returns when they have."""
-        staying = [p for p in self.places if not p.is_set()]
-        for place in staying[:count]:
+        """So many of them, or all, go after their answer."""
+        for place in [p for p in self.places if not p.is_set()][:count]:
             place.set()
-        if count is None:
-            for t in self.threads:
-                t.join(120)
-                assert not t.is_alive(), "a client hangs"
-            assert not self.wrong, self.wrong[:3]
         return self
+
+    def join(self):
+        """Returns when all have gone: each answer was whole."""
+        for t in self.threads:
+            t.join(GUARD_S)
+            assert not t.is_alive(), "a client hangs"
+        assert not self.wrong, self.wrong[:3]
+
+
+def falling_under_streams(fleet, tokens):
+    """Fewer and fewer clients, beside some whose long streams go on all the time: a victim has one when it is chosen."""
+    steady = Crowd(fleet, SLOTS - 1, tokens=tokens)
+    falling = Crowd(fleet, 5 * SLOTS * MAX, tokens=10)
+    fleet.wait_served_by(MAX)
+    drains_at_work = fleet.watch(lambda r: r["state"] == "draining" and r["inflight"] > 0)
+    while not falling.all_left():
+        before = falling.answered
+        falling.leave(4)
+        eventually(lambda b=before: falling.answered > b or falling.all_left(), "the next one is answered")
+    falling.join()
+    eventually(drains_at_work.is_set, lambda: f"one drains with work: {fleet.replicas()}\n{fleet.explained()}", GUARD_S)
+    fleet.wait_alone()
+    steady.leave().join()
+    return [steady, falling]
