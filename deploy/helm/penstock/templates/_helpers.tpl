@@ -53,6 +53,9 @@ pools:
     scaler:
       min: {{ .Values.scaling.min }}
       max: {{ .Values.scaling.max }}
+{{- with .Values.scaling.warm }}
+      warm: {{ . }}
+{{- end }}
       out_above: {{ .Values.scaling.outAbove }}
       in_below: {{ .Values.scaling.inBelow }}
       in_after: {{ .Values.scaling.inAfter }}
