@@ -63,9 +63,12 @@ class Fleet(Gateway):
         seen = threading.Event()
 
         def look():
-            while self.process.running and not seen.wait(0.02):
-                if any(map(matches, self.replicas().values())):
-                    seen.set()
+            try:
+                while not seen.wait(0.02):
+                    if any(map(matches, self.replicas().values())):
+                        seen.set()
+            except OSError:
+                pass  # the gateway has ended
         threading.Thread(target=look, daemon=True).start()
         return seen
 
@@ -159,6 +162,7 @@ class Crowd:
     def ask(self, over):
         try:
             with self.fleet.client() as c:
+                c.sock.settimeout(GUARD_S)
                 while not over.is_set():
                     self.judge(c.ask(body=self.body))
         except Exception as e:  # noqa: B902 - a client's error is what is looked for
