@@ -68,6 +68,25 @@ int pst_address_resolve(const char *host, uint16_t port, struct pst_address *ret
     return resolve(host, text, AI_NUMERICSERV, ret_addresses, size, ret_count);
 }
 
+static bool is_host_v4(uint32_t ip)
+{
+    return ip >> 24 != 0 && ip >> 28 < 0xe && ip >> 16 != 0xa9fe;
+}
+
+bool pst_address_is_host(const struct pst_address *address)
+{
+    const struct in6_addr *v6 = &address->u.v6.sin6_addr;
+    uint32_t ip;
+
+    if (address->u.any.sa_family == AF_INET)
+        return is_host_v4(ntohl(address->u.v4.sin_addr.s_addr));
+    if (IN6_IS_ADDR_V4MAPPED(v6)) {
+        memcpy(&ip, &v6->s6_addr[12], sizeof ip);
+        return is_host_v4(ntohl(ip));
+    }
+    return !IN6_IS_ADDR_UNSPECIFIED(v6) && !IN6_IS_ADDR_MULTICAST(v6) && !IN6_IS_ADDR_LINKLOCAL(v6);
+}
+
 uint16_t pst_address_port(const struct pst_address *address)
 {
     return ntohs(address->u.any.sa_family == AF_INET6 ? address->u.v6.sin6_port

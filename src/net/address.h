@@ -29,6 +29,9 @@ int pst_address_parse(const char *text, struct pst_address *ret_address);
 int pst_address_resolve(const char *host, uint16_t port, struct pst_address *ret_addresses,
                         size_t size, size_t *ret_count);
 
+/* Somewhere that a connection can go to: not 0.0.0.0, a group, or what needs a link to be named. */
+bool pst_address_is_host(const struct pst_address *address);
+
 uint16_t pst_address_port(const struct pst_address *address);
 
 #endif

@@ -46,7 +46,7 @@ struct pst_curl_answer {
     long status;      /* 0: none came */
     const char *body; /* what came, terminated; valid during the call. "" where data() had it */
     size_t len;
-    pst_ns retry_after; /* 0: not said */
+    pst_ns retry_after; /* 0: not said; at most a minute */
     const char *error;  /* for people, with rc; never NULL */
 };
 

@@ -9,8 +9,8 @@
 
 #define HEAD_BYTES_MAX ((size_t)64 * 1024)
 #define PIECES_BYTES_MAX                                                                           \
-    ((size_t)16 << 20) /* not told yet, of a stream: libcurl reads on for some MiB */
-#define RETRY_AFTER_S_MAX 3600
+    ((size_t)16 << 20)       /* not told yet, of a stream: libcurl reads on for some MiB */
+#define RETRY_AFTER_S_MAX 60 /* who watches must not be blind for as long as a server likes */
 
 /* Status of the answer that is being read; 1xx are passed over by libcurl. */
 static long status_of(const struct pst_curl_call *call)

@@ -150,19 +150,6 @@ static void try_connection(struct replica *replica)
     pst_timer_set(loop, &replica->limit, pst_loop_now(loop) + CONNECT_TIMEOUT);
 }
 
-/* Somewhere that a connection can go to; nobody's name should say 0.0.0.0 or a group. */
-static bool is_host(const struct pst_address *address)
-{
-    if (address->u.any.sa_family == AF_INET) {
-        uint32_t ip = ntohl(address->u.v4.sin_addr.s_addr);
-
-        return ip >> 24 != 0 && ip >> 28 < 0xe;
-    }
-    return !IN6_IS_ADDR_UNSPECIFIED(&address->u.v6.sin6_addr) &&
-           !IN6_IS_ADDR_MULTICAST(&address->u.v6.sin6_addr) &&
-           !IN6_IS_ADDR_LINKLOCAL(&address->u.v6.sin6_addr); /* which link? */
-}
-
 static bool is_same(const struct pst_address *a, const struct pst_address *b)
 {
     if (a->u.any.sa_family != b->u.any.sa_family)
@@ -229,7 +216,7 @@ static void take_names(struct dns *dns, const struct pst_dns_answer *answer)
 
         if (replica != NULL)
             replica->named = true;
-        else if (is_host(&answer->addresses[i]))
+        else if (pst_address_is_host(&answer->addresses[i]))
             appear(dns, &answer->addresses[i]);
     }
 }

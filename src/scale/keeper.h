@@ -14,7 +14,7 @@
  *
  * SIGTERM, SIGINT, SIGHUP, SIGUSR1 to the keeper go on to the gateway. When that ends as it was told, the sources are
  * stopped, and the keeper's exit status is the gateway's. A gateway that crashes is started again, with
- * back-off, and told all replicas. A keeper that is killed, or whose first gateway fails by itself, leaves
+ * back-off, and told all replicas, none of which is marked to leave any more. A keeper that is killed, or whose first gateway fails by itself, leaves
  * the engines to the next start (state.h); a gateway whose keeper is gone drains and ends.
  */
 #ifndef PST_SCALE_KEEPER_H

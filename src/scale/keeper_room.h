@@ -76,7 +76,8 @@ void pst_keeper_child_done(struct pst_keeper *keeper);
 
 /* keeper_tell.c */
 void pst_keeper_tell_init(struct pst_keeper *keeper); /* the hosts of sources and measurements */
-void pst_keeper_tell_all(struct pst_keeper *keeper);  /* to a new gateway */
+/* To a new gateway; marks of the last one's are taken back. */
+void pst_keeper_tell_all(struct pst_keeper *keeper);
 void pst_keeper_received(void *user, const struct pst_wire_message *message);
 
 /* keeper_config.c */

@@ -181,8 +181,23 @@ static void tell_again(struct pst_keeper *keeper, const struct pst_keeper_word *
     send_event(keeper, 0, &event_again);
 }
 
+/* Who was to leave was the last gateway's to know; another one begins with all of them. */
+static void take_marks_back(struct pst_keeper *keeper)
+{
+    for (size_t i = 0; i < keeper->replicas_count; i++) {
+        const struct pst_wire_replica *replica = &keeper->replicas[i];
+        const struct pst_scaler_action action = {.kind = PST_SCALER_UNDRAIN, .pool = replica->pool};
+        struct pst_source *source = keeper->pools[replica->pool].source;
+
+        if (source != NULL)
+            source->kind->act(source, replica->key, &action);
+    }
+}
+
 void pst_keeper_tell_all(struct pst_keeper *keeper)
 {
+    if (keeper->lives > 1)
+        take_marks_back(keeper);
     for (size_t i = 0; i < keeper->replicas_count; i++) {
         struct pst_wire_replica replica = keeper->replicas[i];
 

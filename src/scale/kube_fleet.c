@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/num.h"
 #include "scale/kube.h"
 
 static struct pst_kube_replica *find_pod(struct pst_kube *kube, const char *uid)
@@ -37,7 +38,7 @@ static enum pst_replica_state state_of(const struct pst_kube_pod *pod)
 /* Until deletionTimestamp, which has the grace period in it; by the wall clock, which is all it names. */
 static pst_ns time_left(const struct pst_kube_pod *pod)
 {
-    uint64_t now = pst_clock_wall_ns(), dies = pod->dies_s * PST_S;
+    uint64_t now = pst_clock_wall_ns(), dies = pst_mul_sat(pod->dies_s, PST_S);
 
     return pod->dies_s == 0 ? 0 : dies > now ? dies - now : 1;
 }
@@ -139,18 +140,21 @@ static void change_pod(struct pst_kube *kube, struct pst_kube_replica *replica,
 {
     enum pst_replica_state state = state_of(pod);
     bool ran = replica->told == PST_REPLICA_LOADING || replica->told == PST_REPLICA_DRAINING;
+    bool ends = ran && (pod->run != replica->pod.run || strcmp(pod->ip, replica->pod.ip) != 0);
     bool later = pod->dies_s != replica->pod.dies_s;
 
     if (state == PST_REPLICA_GONE) {
         remove_replica(kube, replica, cause_of(pod));
         return;
     }
-    if (ran && (pod->run != replica->pod.run || strcmp(pod->ip, replica->pod.ip) != 0))
+    if (ends)
         end_run(kube, replica, pod);
     replica->pod = *pod;
     replica->listed = true;
     if (replica->told != (uint8_t)state || later)
         tell(kube, replica, state, PST_CAUSE_CONFIG);
+    if (ends && (replica->wants_mark || pod->is_marked)) /* the one that was to go has gone */
+        pst_kube_mark(kube, replica, false);
     pst_kube_mark_seen(kube, replica);
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "codec/hash.h"
+#include "net/address.h"
 
 static const cJSON *get(const cJSON *object, const char *key)
 {
@@ -98,10 +99,13 @@ static uint64_t run_of(const cJSON *object, uint16_t port)
 
 static bool is_address(const char *ip)
 {
-    unsigned char bytes[16];
+    struct pst_address v4 = {.u.v4.sin_family = AF_INET}, v6 = {.u.v6.sin6_family = AF_INET6};
 
-    return strlen(ip) < PST_KUBE_IP_MAX &&
-           (inet_pton(AF_INET, ip, bytes) == 1 || inet_pton(AF_INET6, ip, bytes) == 1);
+    if (strlen(ip) >= PST_KUBE_IP_MAX)
+        return false;
+    if (inet_pton(AF_INET, ip, &v4.u.v4.sin_addr) == 1)
+        return pst_address_is_host(&v4);
+    return inet_pton(AF_INET6, ip, &v6.u.v6.sin6_addr) == 1 && pst_address_is_host(&v6);
 }
 
 /* Names and uids go into URLs, logs and pages: DNS names are of nothing else. */

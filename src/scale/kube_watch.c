@@ -147,6 +147,18 @@ static bool take_version(struct pst_kube_watch *watch, const cJSON *object)
     return true;
 }
 
+/* Where the next page begins. A list without end is none: what it does not have is not gone. */
+static void take_cursor(struct pst_kube_watch *watch, const char *more)
+{
+    if (++watch->pages == PAGES_MAX) {
+        list_again(watch);
+        fail(watch, "list: it has no end", 0);
+        return;
+    }
+    watch->page = strdup(more);
+    at_once(watch);
+}
+
 static void take_page(struct pst_kube_watch *watch, const cJSON *list)
 {
     const cJSON *items = get(list, "items"), *item;
@@ -163,9 +175,8 @@ static void take_page(struct pst_kube_watch *watch, const cJSON *list)
     cJSON_ArrayForEach(item, items) watch->handlers.item(watch->handlers.user, item);
     free(watch->page);
     watch->page = NULL;
-    if (more != NULL && *more != '\0' && ++watch->pages < PAGES_MAX) {
-        watch->page = strdup(more);
-        at_once(watch);
+    if (more != NULL && *more != '\0') {
+        take_cursor(watch, more);
         return;
     }
     if (!take_version(watch, list)) {

@@ -86,6 +86,8 @@ static void handle(struct api_server *s, struct api_request *r)
         api_reply(r, 200, "", "");
     } else if (asks(r, "/busy")) {
         api_reply(r, 429, "Retry-After: 7\r\n", "later");
+    } else if (asks(r, "/away")) {
+        api_reply(r, 503, "Retry-After: 86400\r\n", "");
     } else if (asks(r, "/moved")) {
         api_reply(r, 302, "Location: /hello\r\n", "moved");
     } else if (asks(r, "/100") || asks(r, "/101")) {
@@ -174,6 +176,8 @@ static void test_answers(void **state)
     assert_int_equal(o.answer.len, 100);
     get("/busy", &o);
     assert_int_equal(o.answer.retry_after, 7 * PST_S);
+    get("/away", &o);
+    assert_int_equal(o.answer.retry_after, 60 * PST_S); /* nobody is waited for all day */
 }
 
 static void test_nobody_and_nothing_but_http(void **state)

@@ -191,7 +191,7 @@ static void put_pod(char *out, size_t size, const char *text)
         if (strncmp(word, "dies=", 5) == 0) {
             char at[32];
 
-            time_text(now + atoi(word + 5), at, sizeof at);
+            time_text(now + atol(word + 5), at, sizeof at);
             snprintf(dies, sizeof dies, ",\"deletionTimestamp\":\"%s\"", at);
         } else if (strcmp(word, "wait") == 0) {
             waits = true;
@@ -302,6 +302,11 @@ static void test_lives(void **state)
          "a#1:starting a#1:http://10.0.0.1:8000 "},
         {"IPv6", "L a ip=fd00::1 run=0", "a#1:http://[fd00::1]:8000 "},
         {"that is no address", "L a ip=10.0.0.1:80/x? run=0", "a#1:starting "},
+        {"nowhere to connect to",
+         "L a ip=0.0.0.0 run=0; b ip=239.0.0.1 run=0; c ip=::ffff:0.0.0.0 run=0",
+         "a#1:starting b#2:starting c#3:starting "},
+        {"a link's own", "L a ip=169.254.169.254 run=0; b ip=fe80::1 run=0",
+         "a#1:starting b#2:starting "},
         {"deleted: drains at once",
          "L a ip=10.0.0.1 run=0 | M a ip=10.0.0.1 run=0 dies=30 | D a ip=10.0.0.1 run=0 dies=30",
          "a#1:http://10.0.0.1:8000 a#1:draining a#1:removed "},
@@ -398,6 +403,8 @@ static void test_grace_is_in_the_deletion_time(void **state)
     assert_true(until > 200 * PST_S && until <= 300 * PST_S);
     change("MODIFIED", "a ip=10.0.0.1 run=0 dies=-5"); /* its time is over, or our clock is late */
     WIRE_UNTIL(loop, until == 1);
+    change("MODIFIED", "a ip=10.0.0.1 run=0 dies=250000000000"); /* further than clocks go */
+    WIRE_UNTIL(loop, until > 100u * 365 * 86400 * PST_S);
 }
 
 static void test_the_whole(void **state)
@@ -577,6 +584,32 @@ static void test_stale_marks_are_taken_back(void **state)
     assert_string_equal(r->body, COST "null}}}");
 }
 
+/* What was to go has gone, and its pod goes on with another process: that one was never chosen. */
+static void test_marks_end_with_a_run(void **state)
+{
+    struct api_request *r;
+
+    (void)state;
+    begin("a ip=10.0.0.1 run=0");
+    heard[0] = '\0';
+    act(1, PST_SCALER_MARK);
+    api_reply(next("patch"), 200, "", "{}");
+    change("MODIFIED", "a ip=10.0.0.1 run=0 marked");
+    WIRE_UNTIL(loop, strcmp(heard, "mark#1=ok ") == 0);
+    change("MODIFIED", "a ip=10.0.0.1 run=1 marked");
+    r = next("patch");
+    assert_string_equal(r->body, COST "null}}}");
+    api_reply(r, 200, "", "{}");
+    change("MODIFIED", "a ip=10.0.0.1 run=1");
+    settle(heard, "mark#1=ok undrain#2=ok ");
+    /* asked for, and not seen before it ended: it may be there all the same */
+    act(2, PST_SCALER_MARK);
+    api_reply(next("patch"), 200, "", "{}");
+    change("MODIFIED", "a ip=10.0.0.1 wait");
+    r = next("patch");
+    assert_string_equal(r->body, COST "null}}}");
+}
+
 static void test_a_crowd(void **state)
 {
     static char pods[65536];
@@ -714,6 +747,7 @@ int main(void)
         TEST(test_marks_that_fail),
         TEST(test_many_marks),
         TEST(test_stale_marks_are_taken_back),
+        TEST(test_marks_end_with_a_run),
         TEST(test_a_crowd),
         TEST(test_reload),
         TEST(test_stop_leaves_the_pods),

@@ -172,6 +172,21 @@ static void test_pages(void **state)
     assert_true(has(r, "&allowWatchBookmarks=true&timeoutSeconds=5&resourceVersion=10"));
 }
 
+/* Page after page: what a list that never ends does not have is not gone. */
+static void test_pages_without_end(void **state)
+{
+    (void)state;
+    begin_watching();
+    for (int i = 0; i < 1000; i++) {
+        server.count = seen = 0; /* room for more */
+        api_reply(next("list"), 200, "", PAGE("more", ""));
+    }
+    WIRE_UNTIL(loop, troubles == 1);
+    assert_string_equal(last_trouble, "list: it has no end");
+    assert_string_equal(told, "begin ");
+    assert_false(has(next("list"), "continue"));
+}
+
 static void test_page_of_a_past_that_is_gone(void **state)
 {
     (void)state;
@@ -496,6 +511,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_pages),
+        TEST(test_pages_without_end),
         TEST(test_page_of_a_past_that_is_gone),
         TEST(test_events),
         TEST(test_bookmarks),
