@@ -19,7 +19,7 @@ static const struct command {
     {"engine", pst_cmd_engine, "A stand-in inference engine, for demos and tests."},
     {"load", pst_cmd_load, "An open-loop load generator that measures per class."},
     {"sim", pst_cmd_sim, "What a policy would do with these arrivals, in virtual time."},
-    {"plan", pst_cmd_plan, "Which forecaster a history of rates would have been served best by."},
+    {"plan", pst_cmd_plan, "How many replicas a load needs, or which forecaster a history."},
     {"version", pst_cmd_version, "Prints the version."},
     {"docs", pst_cmd_docs, NULL},
 };
