@@ -38,6 +38,7 @@ static void tell_scaler(struct pst_run *run, uint16_t index, const struct pst_wi
     event.u.replica.crashed = state == PST_REPLICA_GONE;
     event.u.replica.op = r->op;
     event.u.replica.revision = r->revision;
+    event.u.replica.warm = r->warm;
     pst_capacity_event(run->capacity, &event);
 }
 
@@ -87,6 +88,7 @@ static bool take(struct pst_run *run, const struct pst_wire_replica *r, uint16_t
         .name = r->name,
         .url = r->url[0] == '\0' ? NULL : r->url,
         .revision = r->revision,
+        .by_address = (r->key & PST_WIRE_KEY_LISTED) != 0,
     };
     uint16_t index;
 

@@ -113,6 +113,7 @@ static void appear(struct pst_scaler *scaler, const struct pst_scaler_event *eve
         .revision = event->u.replica.revision,
         .inflight = event->u.replica.inflight,
         .going = event->u.replica.going != 0,
+        .is_warm = event->u.replica.warm != 0,
         .born = scaler->now,
         /* What was there before us is older than it looks. */
         .birth_is_known = scaler->ticked && event->u.replica.state == PST_REPLICA_STARTING,

@@ -178,6 +178,8 @@ struct pst_scaler_event {
              * gone. Without it one that others drain is still counted, and no capacity.
              */
             uint8_t going;
+            /* One that loads and that an earlier scaler started for the warm pool: only the first word counts. */
+            uint8_t warm;
         } replica;
         struct {
             uint8_t kind; /* enum pst_signal */

@@ -24,7 +24,7 @@ static const struct pst_layout_kind events[PST_SCALER_EVENT_COUNT] = {
     [PST_SCALER_REPLICA] = {"replica",
                             {E(replica.replica), E(replica.state), E(replica.crashed),
                              E(replica.op), E(replica.revision), E(replica.inflight),
-                             E(replica.going)}},
+                             E(replica.going), E(replica.warm)}},
     [PST_SCALER_SIGNAL] = {"signal", {E(signal.kind), E(signal.value), E(signal.age)}},
     [PST_SCALER_FLOOR] = {"floor",
                           {E(floor.source), E(floor.replicas), E(floor.from), E(floor.until)}},

@@ -6,6 +6,7 @@
  *
  *   +N        N seconds, a TICK in each, after the pool was observed
  *   rN        N replicas are ready that nobody here started
+ *   warmN     N replicas load that somebody else started for the warm pool
  *   fN        a floor: N replicas are needed from now on
  *   iR:N      replica R has N in flight          oN  so many in flight in the pool, as observed
  *   aN        N tickets a second of class 0, each 1 s of work
@@ -58,8 +59,8 @@ struct world_keeper {
 };
 
 struct world_replica {
-    bool is_there, will_crash, warm, is_old;
-    bool is_marked, is_going; /* by its keeper */
+    bool is_there, will_crash, warm, is_old; /* warm: its first place is the warm pool */
+    bool is_marked, is_going;                /* by its keeper */
     pst_ns gone_at;
     uint8_t state;
     uint32_t op, inflight;
@@ -138,6 +139,7 @@ static inline void world_tell(struct world *w, uint16_t r, bool crashed)
     event.u.replica.revision = replica->is_old ? 1 : 2;
     event.u.replica.inflight = replica->inflight;
     event.u.replica.going = replica->is_going;
+    event.u.replica.warm = replica->warm;
     world_step(w, event);
 }
 
@@ -153,21 +155,30 @@ static inline void world_vanish(struct world *w, uint16_t r, bool crashed)
     world_tell(w, r, crashed);
 }
 
-static inline uint16_t world_appear(struct world *w, enum pst_replica_state state, uint32_t op)
+static inline uint16_t world_enter(struct world *w, struct world_replica replica)
 {
     uint16_t r = 0;
 
     while (w->replicas[r].is_there)
         r++;
     assert_true(r < w->config.replicas_max);
-    w->replicas[r] = (struct world_replica){.is_there = true,
-                                            .state = (uint8_t)state,
-                                            .op = op,
-                                            .loaded_at = PST_NEVER,
-                                            .drained_at = PST_NEVER,
-                                            .gone_at = PST_NEVER};
+    replica.is_there = true;
+    replica.drained_at = replica.gone_at = PST_NEVER;
+    w->replicas[r] = replica;
     world_tell(w, r, false);
     return r;
+}
+
+static inline uint16_t world_appear(struct world *w, enum pst_replica_state state, uint32_t op)
+{
+    return world_enter(
+        w, (struct world_replica){.state = (uint8_t)state, .op = op, .loaded_at = PST_NEVER});
+}
+
+static inline void world_find_warm(struct world *w)
+{
+    world_enter(w, (struct world_replica){
+                       .state = PST_REPLICA_LOADING, .warm = true, .loaded_at = w->now + w->cold});
 }
 
 static inline void world_result(struct world *w, enum pst_scaler_action_kind action, uint16_t r,
@@ -427,6 +438,9 @@ static inline void world_word(struct world *w, const char *word)
     } else if (sscanf(word, "r%u", &n) == 1) {
         while (n-- > 0)
             world_appear(w, PST_REPLICA_READY, 0);
+    } else if (sscanf(word, "warm%u", &n) == 1) {
+        while (n-- > 0)
+            world_find_warm(w);
     } else if (sscanf(word, "f%u", &n) == 1) {
         world_floor(w, PST_FLOOR_PROFILE, n, 0, PST_NEVER);
     } else if (sscanf(word, "i%u:%u", &n, &m) == 2) {
