@@ -52,6 +52,11 @@ struct pst_gateway_found {
     const char *url;  /* NULL: no address yet, it starts */
     uint32_t revision;
     bool warm; /* loaded, it waits for its promotion */
+    /*
+     * Nobody tells one engine at this address from the next. So a drain is of the one that was there: once
+     * that has drained and refused a connection, whoever answers next is another, and drains no more.
+     */
+    bool by_address;
 };
 /* PST_OK, PST_E_INVALID (url), PST_E_FULL, PST_E_NOMEM. */
 int pst_gateway_found(struct pst_gateway *gateway, const struct pst_gateway_found *found,

@@ -23,6 +23,8 @@ struct pst_gateway_replica {
     bool found;   /* by a source, which says when it goes; else the configuration lists it */
     bool leaving; /* drained, and gone when it is */
     bool warm;
+    bool by_address; /* see gateway.h */
+    bool has_ended;  /* the engine that drained there; the next one is another */
     uint32_t revision;
     pst_ns progress_at;
     uint32_t progress_events;
@@ -67,6 +69,8 @@ void pst_gateway_event(struct pst_gateway *gateway, struct pst_gate_event *event
 int pst_replicas_apply(struct pst_gateway *gateway); /* the lists of the configuration */
 void pst_replicas_drained(struct pst_gateway *gateway, uint16_t replica);
 void pst_replicas_done(struct pst_gateway *gateway);
+/* What a connection to it said. True: another engine is at its address, told to the gate as new. */
+bool pst_replicas_another(struct pst_gateway *gateway, uint16_t replica, bool refused);
 /*
  * Events of streams went by: told at most 10 times a second, or at_once (a stream's first event, or a
  * client began or ceased to hold its stream back).

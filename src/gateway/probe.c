@@ -52,8 +52,13 @@ static void answered(void *user, const struct pst_fetch_result *fetched)
 {
     struct pst_gateway_replica *replica = user;
     enum pst_probe_result result = judge(replica, fetched);
+    bool refused = !fetched->timed_out && fetched->how == PST_CALL_REFUSED;
+    struct pst_gateway *gateway = replica->gateway;
 
     replica->probe = NULL;
+    if (result != PST_PROBE_TIMEOUT &&
+        pst_replicas_another(gateway, (uint16_t)(replica - gateway->replicas), refused))
+        return; /* it is asked anew */
     if (result == PST_PROBE_LOADING)
         pst_warmup_forget(replica);
     if (replica->probe_kind == PST_PROBE_MODEL && result == PST_PROBE_OK &&

@@ -124,6 +124,8 @@ static void take_values(struct pst_gateway *gateway, uint16_t index,
     replica->pool = found->pool;
     replica->found = by_source;
     replica->warm = found->warm;
+    replica->by_address = found->by_address;
+    replica->has_ended = false;
     replica->revision = found->revision;
 }
 
@@ -272,6 +274,25 @@ void pst_replicas_drained(struct pst_gateway *gateway, uint16_t index)
 {
     if (gateway->replicas[index].leaving) /* else on request: it stays, and may be undrained */
         pst_gateway_lost(gateway, index, PST_CAUSE_REMOVED);
+}
+
+bool pst_replicas_another(struct pst_gateway *gateway, uint16_t index, bool refused)
+{
+    struct pst_gateway_replica *replica = &gateway->replicas[index];
+    struct pst_gate_replica_view view;
+    bool drains = replica->by_address && !replica->leaving &&
+                  pst_gate_replica_view(pst_drive_gate(gateway->drive), index, &view) &&
+                  view.draining;
+
+    if (!drains)
+        replica->has_ended = false;
+    else if (refused)
+        replica->has_ended = replica->has_ended || view.inflight == 0;
+    if (!drains || refused || !replica->has_ended)
+        return false;
+    replica->has_ended = false;
+    tell(gateway, index, PST_REPLICA_LOADING, PST_CAUSE_CONFIG);
+    return true;
 }
 
 void pst_replicas_done(struct pst_gateway *gateway)

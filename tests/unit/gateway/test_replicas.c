@@ -39,6 +39,7 @@ struct world {
     char asked[4096];  /* prompts, in order */
     char refuses[16];  /* a prompt that is answered 500, once */
     char states[1024]; /* of the replica that was found */
+    uint32_t checks;   /* of it, asked for */
     uint16_t replica;
 };
 
@@ -107,6 +108,7 @@ static void on_fleet(void *user, const struct pst_gate_action *action)
 {
     (void)user;
     pst_gateway_fleet_action(world.gateway, action);
+    world.checks += action->kind == PST_ACTION_CHECK && action->u.check.replica != 0;
     if (action->kind == PST_ACTION_STATE && action->u.state.replica != 0)
         note(world.states, sizeof world.states,
              pst_replica_state_name((enum pst_replica_state)action->u.state.to));
@@ -144,7 +146,7 @@ static struct pst_config *config_with(const char *lines)
     return config;
 }
 
-static void begin(const char *lines)
+static void open_engine(const char *address)
 {
     static const struct pst_server_handler engine = {
         .head = engine_head,
@@ -162,6 +164,19 @@ static void begin(const char *lines)
         .idle_timeout = 75 * PST_S,
         .write_stall = 10 * PST_S,
     };
+
+    assert_int_equal(pst_server_new(world.loop, &server, &world.engine), PST_OK);
+    assert_int_equal(pst_server_listen(world.engine, address), PST_OK);
+}
+
+static void close_engine(void)
+{
+    pst_server_free(world.engine);
+    world.engine = NULL;
+}
+
+static void begin(const char *lines)
+{
     const struct pst_drive_handlers handlers = {NULL, on_request, on_fleet, on_settled};
     const struct pst_metric_sizes sizes = {1, 1, 1, 1, 1, 1, 1, 1, 1};
 
@@ -170,8 +185,7 @@ static void begin(const char *lines)
     pst_registry_init(&world.registry);
     assert_int_equal(pst_loop_new(&world.loop), PST_OK);
     assert_int_equal(pst_metrics_new(&sizes, &world.metrics), PST_OK);
-    assert_int_equal(pst_server_new(world.loop, &server, &world.engine), PST_OK);
-    assert_int_equal(pst_server_listen(world.engine, "127.0.0.1:0"), PST_OK);
+    open_engine("127.0.0.1:0");
     (void)snprintf(world.url, sizeof world.url, "http://127.0.0.1:%u",
                    pst_server_port(world.engine));
     assert_int_equal(pst_drive_new(&world.config->gate, &world.drive), PST_OK);
@@ -194,7 +208,7 @@ static void end(void)
 {
     pst_gate_verify(pst_drive_gate(world.drive));
     pst_gateway_free(world.gateway);
-    pst_server_free(world.engine);
+    close_engine();
     pst_drive_free(world.drive);
     pst_metrics_free(world.metrics);
     pst_loop_free(world.loop);
@@ -286,6 +300,50 @@ static void who_leaves_drains_and_who_is_lost_is_gone(void **unused)
     end();
 }
 
+/* The answer to each but the last of them has come. */
+static void more_checks(uint32_t count)
+{
+    uint32_t until = world.checks + count;
+    pst_ns limit = pst_clock_now() + LIMIT;
+
+    while (world.checks < until && pst_clock_now() < limit)
+        assert_int_equal(pst_loop_turn(world.loop, 50 * PST_MS), PST_OK);
+    assert_true(world.checks >= until);
+}
+
+/* Drained on request. Where an address is all that is known, the next one behind it drains no more. */
+static void a_drain_is_of_the_engine_that_was_there(void **unused)
+{
+    (void)unused;
+    for (int by_address = 0; by_address < 2; by_address++) {
+        struct pst_gate_event drain = {.kind = PST_EVENT_DRAIN};
+
+        begin("");
+        assert_int_equal(pst_gateway_found(world.gateway,
+                                           &(struct pst_gateway_found){.name = world.url,
+                                                                       .url = world.url,
+                                                                       .by_address = by_address},
+                                           &world.replica),
+                         PST_OK);
+        wait_for(PST_REPLICA_READY);
+        drain.now = pst_loop_now(world.loop);
+        drain.u.drain.replica = world.replica;
+        drain.u.drain.until = PST_NEVER;
+        pst_drive_event(world.drive, &drain);
+        more_checks(3);
+        assert_int_equal(state(), PST_REPLICA_DRAINING); /* it is well, and drains still */
+        close_engine();
+        more_checks(3);
+        assert_int_equal(state(), PST_REPLICA_DRAINING);
+        open_engine(strstr(world.url, "127"));
+        if (by_address)
+            wait_for(PST_REPLICA_READY);
+        more_checks(3);
+        assert_int_equal(state(), by_address ? PST_REPLICA_READY : PST_REPLICA_DRAINING);
+        end();
+    }
+}
+
 static void the_warm_up_comes_before_ready(void **unused)
 {
     static const struct {
@@ -314,6 +372,7 @@ int main(void)
         cmocka_unit_test(one_without_an_address_starts_and_is_ready_once_it_has_one),
         cmocka_unit_test(a_reload_keeps_who_was_found),
         cmocka_unit_test(who_leaves_drains_and_who_is_lost_is_gone),
+        cmocka_unit_test(a_drain_is_of_the_engine_that_was_there),
         cmocka_unit_test(the_warm_up_comes_before_ready),
     };
 
