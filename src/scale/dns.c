@@ -37,6 +37,7 @@ struct replica {
     uint32_t key;
     uint32_t missed; /* answers in a row without it */
     bool named;      /* by the answer that is being read */
+    bool foreign;    /* of another name than the one that is asked for now */
     struct pst_io connecting;
     struct pst_timer limit; /* of the connection */
     char url[PST_WIRE_NAME_MAX];
@@ -229,12 +230,15 @@ static void count_missed(struct dns *dns, const struct pst_dns_answer *answer)
         bool is_v4 = replica->address.u.any.sa_family == AF_INET;
 
         if (replica->named) {
-            replica->named = false;
+            replica->named = replica->foreign = false;
             replica->missed = 0;
             stop_connecting(replica);
-        } else if (is_v4 ? answer->knows_v4 : answer->knows_v6) {
-            if (++replica->missed >= MISSED_MAX)
-                try_connection(replica);
+        } else if (!(is_v4 ? answer->knows_v4 : answer->knows_v6)) {
+            continue;
+        } else if (replica->foreign) {
+            leave(replica, PST_CAUSE_CONFIG);
+        } else if (++replica->missed >= MISSED_MAX) {
+            try_connection(replica);
         }
     }
 }
@@ -319,7 +323,10 @@ static bool is_equal(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Another name or server is only asked from now on; another port is another replica. */
+/*
+ * Another server is only asked from now on; so is another name, and whom its first answer does not name was
+ * never its own, however well it is; another port is another replica.
+ */
 static void reload(struct pst_source *source)
 {
     struct dns *dns = (struct dns *)source;
@@ -329,6 +336,8 @@ static void reload(struct pst_source *source)
     if (is_equal(dns->name, config->name) && is_equal(dns->server, config->server) &&
         port == config->port && dns->every == config->every)
         return;
+    for (size_t i = 0; i < dns->count; i++)
+        dns->replicas[i]->foreign = dns->replicas[i]->foreign || !is_equal(dns->name, config->name);
     forget_configuration(dns);
     while (dns->count > 0 && (config->name == NULL || config->port != port))
         leave(dns->replicas[dns->count - 1], PST_CAUSE_CONFIG);
