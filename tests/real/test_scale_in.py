@@ -4,11 +4,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
-from harness.rounds import TOKEN_S, Fleet, falling_under_streams  # noqa: E402
+from harness.rounds import TOKEN_S, Fleet, falling_under_streams, settings  # noqa: E402
 
 
 def test_a_falling_curve_under_streams_of_40_s(tmp_path):
-    f = Fleet(tmp_path, speed=1)
+    f = Fleet(tmp_path, settings(tmp_path, speed=1))
     try:
         f.check(falling_under_streams(f, tokens=round(40 / TOKEN_S)))
     finally:

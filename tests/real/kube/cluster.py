@@ -1,35 +1,22 @@
-"""A real control plane with KEDA for one test session: pods are processes, names are answered here.
-
-Cluster       starts and ends it by the pids it wrote; kubectl, and what the API server shows
-Names         its DNS: a name has the addresses of certain pods
-Installation  the project's manifests in it
-"""
+"""A real control plane with KEDA for one test session, in which pods are processes; ended by the pids it wrote."""
 import http.client
 import json
 import os
-import re
-import shutil
 import socket
 import ssl
 import subprocess
 import sys
-import threading
 import urllib.parse
 from pathlib import Path
-
-import yaml
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 BIN = ROOT / "build" / "real" / "bin"
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
-from harness.process import BINARY, Process  # noqa: E402
+from harness.process import Process  # noqa: E402
 from harness import waiting  # noqa: E402
-from harness.nameserver import Nameserver  # noqa: E402
 
-NAMESPACE = "inference"
-GATEWAY_PORT, ENGINE_PORT = 21080, 21000  # of the overlays
 
 
 API = {"pods": "/api/v1", "configmaps": "/api/v1", "events": "/api/v1", "deployments": "/apis/apps/v1",
@@ -62,7 +49,6 @@ class Cluster:
         self.runner = Process([BIN / "podrunner", "-logs", self.folder / "log", "-gpus", str(gpus),
                                "-network", pod_network()], env={"KUBECONFIG": self.env["KUBECONFIG"]})
         (self.folder / "pid" / "podrunner").write_text(str(self.runner.pid))
-        self.kubectl("create", "namespace", NAMESPACE)
 
     def _sh(self, what):
         done = subprocess.run([HERE / "cluster.sh", what, str(self.folder)], env=self.env, cwd=HERE,
@@ -97,21 +83,13 @@ class Cluster:
         assert not check or done.returncode == 0, f"kubectl {args}: {done.stderr}"
         return done.stdout
 
-    def get(self, kind, name=None, selector=None, namespace=NAMESPACE):
+    def get(self, namespace, kind, name=None, selector=None):
         path = f"{API[kind]}/namespaces/{namespace}/{kind}" + (f"/{name}" if name else "")
         return self.ask(path + ("?" + urllib.parse.urlencode({"labelSelector": selector}) if selector else ""))
 
-    def pods(self, component):
-        return self.get("pods", selector=f"app.kubernetes.io/component={component}")["items"]
-
-    def ready_pods(self, component):
-        return [p for p in self.pods(component) if is_ready(p) and "deletionTimestamp" not in p["metadata"]]
-
-    def replicas(self, deployment):
-        return self.get("deployments", deployment)["spec"].get("replicas", 1)
-
-    def token(self, account):
-        return self.kubectl("create", "token", account, "--duration=2h", namespace=NAMESPACE).strip()
+    @property
+    def server(self):
+        return f"https://127.0.0.1:{self.env['API_PORT']}"
 
 
 def eventually(condition, what, guard_s=120):
@@ -125,52 +103,3 @@ def is_ready(pod):
 
 def address(pod):
     return pod["status"].get("podIP")
-
-
-class Names(Nameserver):
-    """The cluster's DNS: names[name] is called for the addresses of a name."""
-
-    def __init__(self):
-        self.names = {}
-        super().__init__()
-
-    def of(self, name):
-        return self.names.get(name.lower(), list)()
-
-
-class Installation:
-    """The project's manifests under the overlay, in this cluster."""
-
-    def __init__(self, cluster, names, overlay="overlay", penstock=None):
-        self.cluster, self.names = cluster, names
-        self.folder = cluster.folder / "penstock"
-        self.folder.mkdir(exist_ok=True)
-        self.values = {"BIN": str(penstock or BINARY), "DIR": str(self.folder), "DNS": names.server,
-                       "API": self._server()}
-        text = cluster.kubectl("kustomize", "--load-restrictor", "LoadRestrictionsNone", str(HERE / overlay))
-        self.documents = [d for d in yaml.safe_load_all(self._filled(text)) if d]
-        # What pods mount comes before the pods.
-        self.apply(d for d in self.documents if d["kind"] in ("ServiceAccount", "ConfigMap"))
-        shutil.copy(cluster.folder / "pki" / "ca.crt", self.folder / "ca.crt")
-        (self.folder / "token").write_text(cluster.token("penstock"))
-        (self.folder / "admin").write_text("an-admin-token-for-this-test")
-        config = cluster.get("configmaps", "penstock")["data"]["penstock.yaml"]
-        (self.folder / "penstock.yaml").write_text(config)
-        names.names["penstock.inference.svc.cluster.local"] = lambda: [
-            address(p) for p in cluster.ready_pods("gateway")]
-        names.names["penstock-chat.inference.svc.cluster.local"] = lambda: [
-            a for p in cluster.pods("engine") if (a := address(p))]
-        self.apply(self.documents)
-
-    def apply(self, documents):
-        self.cluster.kubectl("apply", "-f", "-", text=yaml.safe_dump_all(documents))
-
-    def _server(self):
-        return re.search(r"server: \"?(https://[^\"\s,}]+)", (self.cluster.folder / "kubeconfig").read_text()).group(1)
-
-    def _filled(self, text):
-        return re.sub(r"@(BIN|DIR|DNS|API)@", lambda m: self.values[m.group(1)], text)
-
-    def gateway(self):
-        """The address of a ready gateway."""
-        return address(eventually(lambda: self.cluster.ready_pods("gateway"), "a ready gateway")[0])

@@ -4,7 +4,8 @@ import json
 import threading
 import time
 
-from cluster import GATEWAY_PORT, eventually
+from cluster import eventually
+from installation import GATEWAY_PORT
 
 MODEL = "meta-llama/Llama-3.1-8B-Instruct"
 
@@ -12,8 +13,8 @@ MODEL = "meta-llama/Llama-3.1-8B-Instruct"
 class Users:
     """Everything asked in its `with`; problems lists what a client saw that was no whole, good answer."""
 
-    def __init__(self, address_of):
-        self.address_of = address_of  # of a gateway that is ready now: what a Service would do
+    def __init__(self, installed):
+        self.installed = installed
         self.threads, self.problems, self.done = [], [], 0
         self.first = []  # of each stream: monotonic, when its first token came
         self.lock = threading.Lock()
@@ -33,10 +34,10 @@ class Users:
         self.threads.append(thread)
         thread.start()
 
-    def stream(self, tokens, priority="high"):
+    def stream(self, tokens, priority="low"):
         self._start(self._one, tokens, priority)
 
-    def steady(self, workers, tokens, priority="medium"):
+    def steady(self, workers, tokens, priority="low"):
         """So many users, each asking again as soon as it was answered, until the end."""
         for _ in range(workers):
             self._start(self._again, tokens, priority)
@@ -50,7 +51,7 @@ class Users:
                            "messages": [{"role": "user", "content": "hello"}]})
         problem = None
         try:
-            connection = http.client.HTTPConnection(self.address_of(), GATEWAY_PORT, timeout=150)
+            connection = http.client.HTTPConnection(self.installed.endpoint(), GATEWAY_PORT, timeout=150)
             connection.request("POST", "/v1/chat/completions", body,
                                {"Content-Type": "application/json", "X-Priority": priority})
             response = connection.getresponse()
@@ -66,7 +67,7 @@ class Users:
             elif not events or events[-1] != "data: [DONE]" or any('"error"' in e for e in events):
                 problem = f"broken stream of {len(events)} events, last {events[-1:]}"
             connection.close()
-        except (OSError, http.client.HTTPException) as e:
+        except (OSError, http.client.HTTPException, AssertionError) as e:
             problem = repr(e)
         with self.lock:
             self.done += 1

@@ -1,0 +1,53 @@
+"""The number by way of a real Prometheus: KEDA's own trigger in place of the push, and a floor by the clock beside it."""
+import socket
+
+import yaml
+from cluster import HERE, Process, eventually
+from harness.pages import fetch
+from users import Users
+
+CONFIG = """
+global: {scrape_interval: 1s}
+scrape_configs:
+  - job_name: penstock
+    kubernetes_sd_configs:
+      - {role: pod, api_server: "%(api)s", namespaces: {names: [inference]}, authorization: {credentials_file: %(folder)s/token},
+         tls_config: {ca_file: %(folder)s/ca.crt}}
+    relabel_configs:
+      - {source_labels: [__meta_kubernetes_pod_container_port_name], regex: metrics, action: keep}
+"""
+
+
+def prometheus(installed, port):
+    folder = installed.cluster.folder
+    config = folder / "prometheus.yaml"
+    config.write_text(CONFIG % {"api": installed.cluster.server, "folder": installed.folder})
+    server = Process(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/tsdb",
+                      f"--web.listen-address=127.0.0.1:{port}"])
+    (folder / "pid" / "prometheus").write_text(str(server.pid))
+    return server
+
+
+def test_prometheus_trigger(cluster, installed):
+    """Its number is followed, up to the floor by the clock; without it (no data is not zero) the number stays."""
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+    server = prometheus(installed, port)
+
+    def known():
+        try:
+            return b'"value"' in fetch(("127.0.0.1", port), "GET", "/api/v1/query?query=penstock_scaler_replicas")[2]
+        except OSError:
+            return False
+    eventually(known, lambda: server.output())
+    text = cluster.kubectl("kustomize", "--load-restrictor", "LoadRestrictionsNone", str(HERE / "overlay/prometheus"))
+    installed.apply([yaml.safe_load(text.replace("@PROMETHEUS@", f"http://127.0.0.1:{port}"))])
+    installed.until_scaled()
+    with Users(installed) as users:
+        for _ in range(160):
+            users.stream(100)
+        installed.until_replicas(lambda n: n >= 5, "a burst's replicas")
+    assert users.problems == []
+    installed.until_replicas(lambda n: n < 5, "fewer again", 180)
+    installed.until_replicas(lambda n: n == 2, "the clock's floor", 180)
+    server.stop()
