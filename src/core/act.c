@@ -149,7 +149,7 @@ static uint16_t loaded(const struct pst_scaler *scaler, uint16_t pool)
         const struct pst_scaler_replica *b =
             &scaler->replicas[best == PST_SCALER_NOBODY ? i : best];
 
-        if (r->pool != pool || r->life != PST_LIFE_WARM)
+        if (r->pool != pool || !pst_replica_is_loaded(r))
             continue;
         if (best == PST_SCALER_NOBODY || r->revision > b->revision ||
             (r->revision == b->revision && r->since < b->since))

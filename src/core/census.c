@@ -26,6 +26,7 @@ static void count_coming(struct pst_census *c, const struct pst_scaler_seat *sea
                          pst_ns usual, pst_ns now)
 {
     pst_ns in = pst_max_u64(pst_sub_sat(usual, pst_sub_sat(now, since)), PST_SCALER_PERIOD);
+    pst_ns soon = pst_max_u64(pst_census_promotion_time(seat), PST_SCALER_PERIOD);
 
     if (pst_census_is_stuck(seat, since, now)) {
         c->stuck++;
@@ -35,6 +36,7 @@ static void count_coming(struct pst_census *c, const struct pst_scaler_seat *sea
         c->coming_in = in;
     c->coming_all = pst_max_u64(c->coming_all, in);
     c->coming++;
+    c->coming_soon += in <= soon;
 }
 
 static void count_replica(struct pst_census *c, const struct pst_scaler_seat *seat,
@@ -51,7 +53,10 @@ static void count_replica(struct pst_census *c, const struct pst_scaler_seat *se
         c->trying += r->op != 0 && r->born > seat->backoff.failed_at;
         break;
     case PST_LIFE_WARM:
-        c->warm++;
+        if (pst_replica_is_loaded(r))
+            c->warm++;
+        else
+            c->warming++;
         break;
     case PST_LIFE_PROMOTED:
         count_coming(c, seat, r->since, pst_census_promotion_time(seat), now);

@@ -115,17 +115,24 @@ static void forget_last(struct pst_scaler_seat *seat)
     }
 }
 
-/* Warm ones serve long before a start would be over: what they could still meet in time is asked too. */
+/*
+ * A warm one serves long before a start would be over. What they could still meet in time is asked too:
+ * as many more as are missing by then, however many come later.
+ */
 static void ask_soon(struct pst_scaler_seat *seat, const struct pst_scaler_need *n, bool *ret_worth)
 {
-    uint32_t serving = pst_census_serving(&n->census), warm = n->census.warm, need;
+    const struct pst_census *c = &n->census;
+    uint32_t there = c->ready + c->coming_soon, need, more;
 
-    if (warm == 0)
+    if (c->warm == 0 || !pst_seat_acts(seat))
         return;
     need = pst_demand_soon(seat->demand, &n->supply, pst_census_promotion_time(seat));
-    need = least_u32(need, serving + warm);
-    seat->terms[PST_TERM_AHEAD] = most_u32(seat->terms[PST_TERM_AHEAD], need);
-    *ret_worth = *ret_worth || need > serving;
+    more = least_u32((uint32_t)pst_sub_sat(need, there), c->warm);
+    if (more == 0)
+        return;
+    seat->terms[PST_TERM_AHEAD] =
+        most_u32(seat->terms[PST_TERM_AHEAD], pst_census_serving(c) + more);
+    *ret_worth = true;
 }
 
 /* Fills the terms. Those of demand stay as they were while nobody observes: unknown is not zero. */

@@ -210,10 +210,15 @@ static void change(struct pst_scaler *scaler, uint16_t index, uint8_t from)
             became_loaded(scaler, index, PST_LIFE_SERVING);
         else if (loads)
             load_again(scaler, index);
+        else if (r->life == PST_LIFE_WARM &&
+                 (r->state == PST_REPLICA_WARM) != (from == PST_REPLICA_WARM))
+            r->since = scaler->now;
         break;
     case PST_LIFE_SERVING:
         if (is_away)
             pst_life_enter(scaler, index, PST_LIFE_AWAY);
+        else if (r->state == PST_REPLICA_WARM) /* it was heard of first while it was suspect */
+            pst_life_enter(scaler, index, PST_LIFE_WARM);
         else if (is_ready != (from == PST_REPLICA_READY))
             r->since = scaler->now;
         break;
@@ -386,8 +391,11 @@ static void overdue_replica(struct pst_scaler *scaler, uint16_t index, pst_ns ti
             pst_life_enter(scaler, index, PST_LIFE_DRAINING); /* it stayed */
         }
         break;
-    case PST_LIFE_NONE:
     case PST_LIFE_WARM:
+        if (!pst_replica_is_loaded(r) && timeout != 0 && age >= timeout)
+            pst_life_cancel(scaler, index); /* no start that failed: it was loaded */
+        break;
+    case PST_LIFE_NONE:
     case PST_LIFE_SERVING:
     case PST_LIFE_DRAINING:
     case PST_LIFE_AWAY:

@@ -52,7 +52,7 @@ struct pst_scaler_replica {
     bool going;          /* others end it, for good */
     uint32_t op, revision, inflight;
     pst_ns born;
-    pst_ns since; /* of this life; SERVING: of its health */
+    pst_ns since; /* of this life; SERVING, WARM: of its health */
     pst_ns until; /* DRAINING: its deadline */
 };
 
@@ -68,10 +68,11 @@ struct pst_scaler_ask {
 /* One pool's replicas, counted. */
 struct pst_census {
     uint32_t ready;
-    uint32_t coming;  /* asked for, starting, promoted, or unhealthy; not stuck */
-    uint32_t stuck;   /* … for too long to be counted on */
-    uint32_t warm;    /* loaded */
-    uint32_t warming; /* will be */
+    uint32_t coming;      /* asked for, starting, promoted, or unhealthy; not stuck … */
+    uint32_t coming_soon; /* … of them, no later than one that is promoted now */
+    uint32_t stuck;       /* … for too long to be counted on */
+    uint32_t warm;        /* loaded, and well */
+    uint32_t warming;     /* will be */
     uint32_t draining;
     uint32_t leaving;    /* cancelled, removed, or drained by others */
     uint32_t dropped;    /* of them, those that the number leaves out already */
@@ -124,6 +125,12 @@ struct pst_scaler {
     uint32_t outbox_head, outbox_count;
     struct pst_scaler_action outbox[PST_SCALER_OUTBOX_MAX];
 };
+
+/* Kept warm, and well: it can be promoted. */
+static inline bool pst_replica_is_loaded(const struct pst_scaler_replica *r)
+{
+    return r->life == PST_LIFE_WARM && r->state == PST_REPLICA_WARM;
+}
 
 /* We say which replicas come and go. */
 static inline bool pst_seat_acts(const struct pst_scaler_seat *seat)

@@ -17,7 +17,7 @@ static uint16_t oldest(const struct pst_scaler *scaler, uint16_t pool)
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
         const struct pst_scaler_replica *r = &scaler->replicas[i];
 
-        if (r->pool == pool && r->life == PST_LIFE_WARM &&
+        if (r->pool == pool && pst_replica_is_loaded(r) &&
             (best == PST_SCALER_NOBODY || r->since < scaler->replicas[best].since))
             best = i;
     }
@@ -33,6 +33,13 @@ static bool is_due_to_rotate(const struct pst_scaler *scaler, uint16_t pool)
            scaler->now - scaler->replicas[r].since >= rotate;
 }
 
+/* It is to be kept warm, and is not loaded and well. */
+static bool is_warming(const struct pst_scaler_replica *r)
+{
+    return (r->life == PST_LIFE_STARTING && r->is_warm) ||
+           (r->life == PST_LIFE_WARM && !pst_replica_is_loaded(r));
+}
+
 /* The last one that was asked for to be kept warm. */
 static bool cancel_one(struct pst_scaler *scaler, uint16_t pool)
 {
@@ -45,9 +52,7 @@ static bool cancel_one(struct pst_scaler *scaler, uint16_t pool)
         }
     }
     for (uint16_t i = scaler->replicas_top; i-- > 0;) {
-        const struct pst_scaler_replica *r = &scaler->replicas[i];
-
-        if (r->pool == pool && r->life == PST_LIFE_STARTING && r->is_warm) {
+        if (scaler->replicas[i].pool == pool && is_warming(&scaler->replicas[i])) {
             pst_life_cancel(scaler, i);
             return true;
         }

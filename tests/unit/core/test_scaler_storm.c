@@ -285,12 +285,14 @@ static void shadow_state(struct shadow_replica *r, uint8_t state)
     r->state = state;
     if (r->is_draining || r->must_go)
         return;
-    if (state == PST_REPLICA_READY)
+    if (state == PST_REPLICA_READY) {
         r->is_warm = r->is_promoted = false;
-    else if (state == PST_REPLICA_WARM && !r->has_served && !r->is_promoted)
-        r->is_warm = true;
-    else if (state == PST_REPLICA_STARTING || state == PST_REPLICA_LOADING)
-        r->is_promoted = false;        /* it has to load again */
+    } else if (state == PST_REPLICA_WARM && !r->is_promoted) {
+        r->is_warm = true; /* it takes no work, whatever it did before */
+        r->has_served = false;
+    } else if (state == PST_REPLICA_STARTING || state == PST_REPLICA_LOADING) {
+        r->is_promoted = false; /* it has to load again */
+    }
     if (state == PST_REPLICA_DRAINING) /* by others: it may come back as anything */
         r->has_served = r->is_promoted = false;
     r->has_served |= state == PST_REPLICA_READY;
@@ -517,12 +519,24 @@ static void calm_pool(struct pst_scaler_pool *p)
     p->gpu_guard_ppm = 0;
 }
 
+/* Of a number that others kept, what was said is not in the books: each is what it was last told to be. */
+static void shadow_take_over(struct storm *s)
+{
+    for (uint16_t i = 0; i < REPLICAS; i++) {
+        struct shadow_replica *r = &s->replicas[i];
+
+        if (s->config.pools[r->pool].actuate == PST_ACTUATE_MARKED)
+            r->has_served = r->state == PST_REPLICA_READY;
+    }
+}
+
 static void calm(struct storm *s)
 {
     struct pst_scaler_config next = s->config;
 
     for (uint32_t p = 0; p < next.pools_count; p++)
         calm_pool(&next.pools[p]);
+    shadow_take_over(s);
     assert_int_equal(pst_scaler_reconfigure(s->scaler, &next), PST_OK);
     s->config = next;
     for (uint16_t p = 0; p < next.pools_count; p++) {
