@@ -381,9 +381,12 @@ bool pst_demand_bears(const struct pst_demand *d, uint32_t replicas)
 
 pst_ns pst_demand_backlog(const struct pst_demand *d, const struct pst_supply *supply)
 {
-    uint64_t slots = (uint64_t)supply->ready * d->pool.slots;
+    bool is_uncounted = d->slots == 0 && supply->ready > 0;
+    uint32_t slots = is_uncounted ? d->pool.slots : d->slots; /* as the gate counts: admit.c */
 
+    if (queued_all(d) <= 0)
+        return 0;
     if (slots == 0)
         return PST_NEVER;
-    return pst_to_u64(queued_all(d) * PST_S / (double)slots);
+    return pst_to_u64(queued_all(d) * PST_S / slots);
 }

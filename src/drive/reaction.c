@@ -9,26 +9,19 @@ static void add(struct pst_reaction_spans *spans, pst_ns since, pst_ns now)
     spans->longest = pst_max_u64(spans->longest, now - since);
 }
 
-static bool is_over(const struct pst_gate *gate, const struct pst_scaler_config *config,
-                    uint16_t pool, pst_ns now)
-{
-    struct pst_gate_class_view lowest;
-
-    pst_gate_class_view(gate, pool, (uint8_t)(config->classes_count - 1), now, &lowest);
-    return lowest.backlog > config->pools[pool].out_above;
-}
-
 void pst_reaction_settled(struct pst_reaction *reaction, const struct pst_gate *gate,
                           const struct pst_scaler_config *config, pst_ns now)
 {
     for (uint16_t p = 0; p < config->pools_count; p++) {
         struct pst_reaction_pool *pool = &reaction->pools[p];
-        bool was_over = pool->is_over;
+        struct pst_gate_class_view lowest;
 
-        pool->is_over = is_over(gate, config, p, now);
-        if (was_over || !pool->is_over || pool->waits)
+        pst_gate_class_view(gate, p, (uint8_t)(config->classes_count - 1), now, &lowest);
+        pool->is_over = lowest.backlog > config->pools[p].out_above;
+        pool->is_back = lowest.backlog <= config->pools[p].in_below;
+        if (!pool->is_over || pool->is_on || pool->waits)
             continue;
-        pool->waits = true;
+        pool->is_on = pool->waits = true;
         pool->is_seen = false;
         pool->since = now;
     }
@@ -75,12 +68,11 @@ void pst_reaction_scaler_event(struct pst_reaction *reaction, const struct pst_s
     for (uint32_t p = 0; p < PST_POOLS_MAX; p++) {
         struct pst_reaction_pool *pool = &reaction->pools[p];
 
-        if (!pool->waits)
-            continue;
-        if (!pool->is_seen && !pool->is_over) {
-            pool->waits = false;
+        if (pool->waits && !pool->is_seen && !pool->is_over) {
+            pool->waits = pool->is_on = false;
             reaction->gone++;
         }
+        pool->is_on = pool->is_on && !pool->is_back;
         pool->is_seen = true;
     }
 }

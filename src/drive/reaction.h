@@ -10,8 +10,8 @@
  *              way, of a tick that saw it; `gone`: it was below again at the next tick
  *   promoted   PROMOTE -> FIRST of the first ticket that was sent to that replica
  *
- * Guarantee: both ends are times of events, one monotonic clock. Each pool's next span begins once its
- * backlog has been at or below out_above.
+ * Guarantee: both ends are times of events, one monotonic clock. A pool's next span begins once a tick
+ * has seen its backlog back at in_below: until then what was decided of it stands.
  */
 #ifndef PST_DRIVE_REACTION_H
 #define PST_DRIVE_REACTION_H
@@ -25,6 +25,8 @@ struct pst_reaction_spans {
 
 struct pst_reaction_pool {
     bool is_over; /* the backlog is above out_above */
+    bool is_back; /* … or no more than in_below */
+    bool is_on;   /* it was above, and no tick has seen it back */
     bool waits;   /* … and nothing was decided since */
     bool is_seen; /* by a tick */
     pst_ns since;

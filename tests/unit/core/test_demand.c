@@ -190,7 +190,11 @@ static void backlog_is_brought_down_within_the_deadline(void **state)
      * (20,481 + 11,100 + 5,250) / 450 s: 81.8 slots. */
     expect_term(&r, PST_TERM_BACKLOG, 6, "not tolerated");
     r.supply.ready = 0;
+    run(&r, 1, 20, 15, 2);
     assert_true(pst_demand_backlog(r.demand, &r.supply) == PST_NEVER);
+    memset(r.queued, 0, sizeof r.queued);
+    run(&r, 1, 0, 0, 0);
+    assert_true(pst_demand_backlog(r.demand, &r.supply) == 0); /* of nothing */
     pst_demand_free(r.demand);
 }
 
