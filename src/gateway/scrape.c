@@ -75,13 +75,15 @@ static void answered(void *user, const struct pst_fetch_result *result)
     struct pst_gateway *gateway = replica->gateway;
     struct pst_vitals vitals;
     const char *why = judge(result, &vitals);
+    bool refused =
+        !result->timed_out && result->how == PST_CALL_REFUSED; /* it loads, or has ended */
 
     replica->scrape = NULL;
     ask_later(replica);
-    if (why != NULL && !replica->scrape_fails)
+    if (why != NULL && !refused && !replica->scrape_fails)
         pst_say(PST_LOG_INFO, "replica %s: its metrics cannot be read: %s",
                 gateway->registry->replicas[replica - gateway->replicas].name, why);
-    replica->scrape_fails = why != NULL;
+    replica->scrape_fails = why != NULL && !refused;
     if (why == NULL && replica->present)
         tell(replica, &vitals);
 }

@@ -157,6 +157,22 @@ static struct pst_local_engine *find(struct pst_local *local, uint32_t key)
     return engine;
 }
 
+/* The scaler gave it up before it was ready: what people have to look into, or only less load. */
+static void say_cancelled(const struct pst_local *local, const struct pst_local_engine *engine)
+{
+    pst_ns timeout = local->source.host->config->scaler.pools[local->source.pool].start_timeout;
+    pst_ns age = pst_loop_now(local->source.host->loop) - engine->since;
+
+    if (engine->life == PST_LOCAL_ENDING)
+        return;
+    if (timeout != 0 && age >= timeout)
+        pst_say(PST_LOG_WARN, "%s (pid %d) is not ready after %.1f s: killed (start_timeout)",
+                engine->name, (int)engine->process.pid, (double)age / PST_S);
+    else
+        pst_say(PST_LOG_INFO, "%s (pid %d) is not wanted any more before it is ready: killed",
+                engine->name, (int)engine->process.pid);
+}
+
 static void act(struct pst_source *source, uint32_t key, const struct pst_scaler_action *action)
 {
     struct pst_local *local = of(source);
@@ -174,6 +190,8 @@ static void act(struct pst_source *source, uint32_t key, const struct pst_scaler
         return;
     case PST_SCALER_CANCEL:
     case PST_SCALER_REMOVE:
+        if (engine != NULL && action->kind == PST_SCALER_CANCEL)
+            say_cancelled(local, engine);
         if (engine != NULL) { /* else it has ended meanwhile */
             pst_local_engine_end(engine, action->kind == PST_SCALER_CANCEL);
             (void)pst_local_save(local);

@@ -30,8 +30,9 @@ struct pst_local_engine {
     struct pst_state_engine kept; /* what the next start would know of it */
     uint32_t key;                 /* 0: nobody was told of it */
     uint32_t op;
-    bool asked;  /* somebody wanted its end */
-    bool failed; /* its START was answered so */
+    bool asked;   /* somebody wanted its end */
+    bool failed;  /* its START was answered so */
+    pst_ns since; /* it was started, or found */
     struct pst_local_process process;
     struct pst_io ended; /* pidfd */
     struct pst_io report;

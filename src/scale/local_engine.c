@@ -166,6 +166,7 @@ static struct pst_local_engine *new_engine(struct pst_local *local,
         return NULL;
     engine->local = local;
     engine->kept = *kept;
+    engine->since = pst_loop_now(local->source.host->loop);
     engine->kill.fire = on_kill;
     engine->ended = (struct pst_io){.fd = -1, .events = EPOLLIN, .ready = on_ended};
     engine->report = (struct pst_io){.fd = -1, .events = EPOLLIN, .ready = on_report};

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/num.h"
 
 #define FOLDER_MODE 0750
 #define FILE_MODE   0640
@@ -87,10 +88,11 @@ static bool beside(const struct pst_local_log *log, const char *suffix, char pat
     return (size_t)snprintf(path, PATH_MAX, "%s%s", log->path, suffix) < PATH_MAX;
 }
 
-static void rotate(struct pst_local_log *log)
+/* More than a bound was printed since the last look: then the oldest part is lost, and we wait for no disk. */
+static void rotate(struct pst_local_log *log, uint64_t end)
 {
     char first[PATH_MAX], second[PATH_MAX];
-    off_t at = 0;
+    off_t at = (off_t)pst_sub_sat(end, 2 * log->bytes_max);
     ssize_t sent;
     int out;
 
@@ -100,7 +102,7 @@ static void rotate(struct pst_local_log *log)
     out = open(first, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     if (out >= 0) {
         do
-            sent = sendfile(out, log->fd, &at, (size_t)log->bytes_max);
+            sent = sendfile(out, log->fd, &at, (size_t)(end - (uint64_t)at));
         while (sent > 0);
         close(out);
     }
@@ -120,7 +122,7 @@ void pst_local_log_look(struct pst_local_log *log, const char *name, char *scrat
     if (log->says && (uint64_t)st.st_size > log->at)
         say_new(log, name, scratch, size, (uint64_t)st.st_size);
     if ((uint64_t)st.st_size > log->bytes_max)
-        rotate(log);
+        rotate(log, (uint64_t)st.st_size);
 }
 
 void pst_local_log_done(struct pst_local_log *log)

@@ -5,8 +5,8 @@
  * fill disks; an engine that prints without end must not fill our log either.
  *
  * Guarantee: a file above its bound is copied to <name>.log.1 (and that to .2) and emptied; what is printed
- * between the two may be lost, nothing else. A look reads and says a bounded number of bytes and lines;
- * what is left out is counted.
+ * between the two may be lost, and of one above twice its bound the oldest part; nothing else. A look
+ * reads and says a bounded number of bytes and lines; what is left out is counted.
  */
 #ifndef PST_SCALE_LOCAL_LOG_H
 #define PST_SCALE_LOCAL_LOG_H

@@ -245,6 +245,11 @@ static void test_log_is_bounded(void **state)
     assert_int_equal(size_of("e.log.1"), 11000); /* whole lines: nothing was lost */
     assert_int_equal(size_of("e.log.2"), 11000);
     assert_int_equal(size_of("e.log.3"), -1);
+    for (int i = 0; i < 100; i++) /* far more than a file's worth between two looks */
+        assert_int_equal(write(out, line, sizeof line), sizeof line);
+    pst_local_log_look(&log, "e", scratch, sizeof scratch);
+    assert_int_equal(size_of("e.log"), 0);
+    assert_int_equal(size_of("e.log.1"), 20000);
     close(out);
     pst_local_log_done(&log);
 }
