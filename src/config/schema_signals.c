@@ -9,7 +9,9 @@
     }
 
 static const struct pst_field query_rows[] = {
-    QUERY("gpu", PST_SIGNAL_GPU, "Utilisation of the pool's GPUs, 0 to 1, for `gpu_guard`."),
+    QUERY("gpu", PST_SIGNAL_GPU,
+          "Utilisation of the pool's GPUs, 0 to 1, for `gpu_guard`; in place of `dcgm` and "
+          "`nvidia_smi`."),
     QUERY("errors", PST_SIGNAL_ERRORS,
           "Share of answers that are errors, 0 to 1; no scale-in above 0.05."),
     QUERY("latency", PST_SIGNAL_LATENCY, "No scale-in while it is above 0."),
@@ -19,7 +21,8 @@ static const struct pst_field query_rows[] = {
 static const struct pst_section query_section = {
     .title = "pools[].signals.prometheus.queries",
     .doc = "PromQL, each of one value. An answer that is empty, NaN or old counts as not known, "
-           "never as zero.",
+           "never as zero: no scale-in while `errors`, `latency` or `rollout` is asked for and not "
+           "known.",
     NOWHERE,
     ROWS(query_rows)};
 
@@ -61,7 +64,9 @@ static const struct pst_field signals_rows[] = {
      .kind = PST_FIELD_ENDPOINT,
      POOL(own.signals.dcgm),
      .fallback_note = "none",
-     .doc = "Metrics page of a DCGM exporter: utilisation and memory of the GPUs."},
+     .doc = "Metrics page of a DCGM exporter: the mean utilisation of the pool's GPUs, for "
+            "`gpu_guard`. They are those of `replicas.local.gpus`, or of the pods of "
+            "`replicas.kubernetes`; else all on the page."},
     {.key = "nvidia_smi",
      .kind = PST_FIELD_SWITCH,
      POOL(own.signals.nvidia_smi),

@@ -11,7 +11,8 @@
  * are answers of engines as all others, and the gateway asks for them (gateway/scrape.c).
  *
  * Guarantee: an answer that is empty, NaN, late, broken, of several values or none is told as nothing: what
- * was told last grows old in whoever was told, and after `stale_after` it holds. It is never zero. One
+ * was told last grows old in whoever was told, and after `stale_after` it holds. It is never zero. A Prometheus
+ * that has lost a target without a mark may say its last value for another 90 s (LOOKBACK_MIN). One
  * question at a time to each source, bounded in time and size. That a source fails is said once, and once
  * that it answers again. Not thread-safe: one owner.
  */
