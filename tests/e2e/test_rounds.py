@@ -5,7 +5,7 @@ Most of a round is waiting for averages to fade, which no speed changes: the thr
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from harness.rounds import MAX, SLOTS, TOKEN_S, Crowd, Fleet, falling_under_streams
+from harness.rounds import MAX, SLOTS, TOKEN_S, Crowd, Fleet, falling_under_streams, settings
 
 SPEED = 20
 
@@ -39,7 +39,7 @@ def begun(tmp_path_factory):
     fleets = []
 
     def one(play, folder):
-        f = Fleet(folder, SPEED)
+        f = Fleet(folder, settings(folder, SPEED))
         fleets.append(f)
         f.check(play(f))
 

@@ -20,6 +20,7 @@ SLOTS, MAX = 4, 3
 GUARD_S = 300  # averages fade over minutes
 COLD_START_S, TOKEN_S = 10, 0.4
 STARTED = re.compile(r"(chat-\d+) started \(pid (\d+), port (\d+)\)")
+READY = re.compile(r"replica (chat-\d+): ready, was loading")
 TERMINATED = re.compile(r"(chat-\d+)\b.*signal 15 with (\d+) requests open")
 
 
@@ -27,17 +28,17 @@ def seconds(unscaled_s, speed):
     return f"{unscaled_s * 1000 / speed:.0f}ms"
 
 
-def settings(folder, speed):
+def settings(folder, speed, *options, local=None, scaler=None, **pool_keys):
     """One engine up to three, of four slots; a request holds one for 0.1 s, 1 ms a prompt's token and 0.4 s a token."""
     port = 20000 + (reserved_port() * 11) % 20000
     command = [BINARY, "engine", "--listen", HOST + ":{port}", "--model", "m", "--mode", "slot", "--slots", str(SLOTS),
                "--service", f"tokens:100ms:1ms:{TOKEN_S * 1000:.0f}ms", "--cold-start", seconds(COLD_START_S, speed),
-               "--speed", str(speed)]
+               "--speed", str(speed), *options]
     pool = config.pool((), slots=SLOTS, scaler={
         "min": 1, "max": MAX, "start_time": seconds(COLD_START_S, speed), "warm_time": "1s", "start_timeout": "60s",
         "in_after": seconds(20, speed), "out_above": seconds(4, speed), "in_below": seconds(1, speed),
-        "inflight_guard": "100%", "drain_deadline": seconds(60, speed)})
-    pool["replicas"] = {"local": {"command": command, "host": HOST, "ports": f"{port}-{port + 2 * MAX}"}}
+        "inflight_guard": "100%", "drain_deadline": seconds(60, speed), **(scaler or {})}, **pool_keys)
+    pool["replicas"] = {"local": {"command": command, "host": HOST, "ports": f"{port}-{port + 2 * MAX}", **(local or {})}}
     state = folder / "state"
     state.mkdir(mode=0o700, exist_ok=True)
     classes = {"medium": {"target": seconds(0.5, speed), "max_wait": seconds(15, speed)}}
@@ -48,9 +49,10 @@ def settings(folder, speed):
 class Fleet(Gateway):
     """A gateway with engines of its own, and all that was seen of them."""
 
-    def __init__(self, folder, speed):
-        super().__init__(folder, settings(folder, speed))
-        self.wait_ready(1)
+    def __init__(self, folder, settings_, ready=1):
+        super().__init__(folder, settings_)
+        if ready is not None:
+            self.wait_ready(ready)
 
     def replicas(self):
         return {r["name"]: r for r in self.state()["replicas"]}
@@ -85,8 +87,26 @@ class Fleet(Gateway):
                    lambda: f"one is left: {self.replicas()}\n{self.explained()}", GUARD_S)
 
     def pids(self):
+        """The engines that penstock knows of, by what it wrote down."""
         kept = json.loads((self.folder / "state" / "local-chat.json").read_text())
-        return [e["pid"] for e in kept["engines"]]
+        return {e["pid"] for e in kept["engines"]}
+
+    def started(self):
+        return [m[1] for m in map(STARTED.search, self.process.lines) if m]
+
+    def processes(self):
+        """The engines that there are: who listens on one of our ports."""
+        first, last = map(int, self.config["pools"][0]["replicas"]["local"]["ports"].split("-"))
+        ours = [f"{HOST}:{port}\0" for port in range(first, last + 1)]
+        pids = (int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit())
+        return {pid for pid in pids if any(o in cmdline(pid) for o in ours)}
+
+    def child(self):
+        """The gateway's own process: the keeper's child that is no engine."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        found = [int(c) for c in children if cmdline(int(c)).startswith("penstock\0run")]
+        assert len(found) == 1, children
+        return found[0]
 
     def decisions(self):
         return [json.loads(line) for line in (self.folder / "decisions.log").read_text().splitlines()]
@@ -114,7 +134,7 @@ class Fleet(Gateway):
 
     def check_nobody_was_stopped_at_work(self):
         """Those that served were drained first, and were idle when they were told to end."""
-        served = {m[1] for m in (re.search(r"(chat-\d+)\b.*ready, was loading", line) for line in self.process.lines) if m}
+        served = {m[1] for m in map(READY.search, self.process.lines) if m}
         ends = eventually(lambda: self._ends() if served <= self._ends().keys() | self.replicas().keys() else None,
                           lambda: f"{served} ended: {self.process.output()}")
         gone = served - self.replicas().keys()
@@ -133,9 +153,8 @@ class Fleet(Gateway):
         """Ends what a failed test left behind."""
         if self.process.running:
             self.process.stop()
-        for pid in (int(m[2]) for m in map(STARTED.search, self.process.lines) if m):
-            if "--listen" in cmdline(pid):
-                os.kill(pid, signal.SIGKILL)
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
 
 
 def cmdline(pid):
@@ -182,6 +201,13 @@ class Crowd:
                 self.wrong.append(repr(answer))
         elif answer.json["usage"]["completion_tokens"] != self.tokens:
             self.wrong.append(repr(answer))
+
+    def forget(self):
+        """Whatever they were answered: their gateway was killed."""
+        self.leave()
+        for t in self.threads:
+            t.join(GUARD_S)
+        self.wrong = []
 
     def all_left(self):
         return not any(t.is_alive() for t in self.threads)
