@@ -141,9 +141,12 @@ static void on_again(struct pst_timer *timer)
 static void judge(struct pst_keeper *keeper, const siginfo_t *info)
 {
     bool exited = info->si_code == CLD_EXITED;
-    int status = exited ? info->si_status : EXIT_FAILED;
+    /* Our signal came before it took any: it has served nothing yet, and ends as it was told. */
+    bool early =
+        !exited && keeper->asked && (info->si_status == SIGTERM || info->si_status == SIGINT);
+    int status = exited ? info->si_status : early ? 0 : EXIT_FAILED;
 
-    if (!exited)
+    if (!exited && !early)
         pst_say(PST_LOG_ERROR, "the gateway (pid %d) was ended by signal %d", (int)info->si_pid,
                 info->si_status);
     if (keeper->asked || (exited && status == 0))

@@ -1,4 +1,8 @@
 """Replicas that are pods, as an API server tells of them. A real cluster is in tests/real."""
+import os
+import signal
+from pathlib import Path
+
 import pytest
 from harness import config
 from harness.apiserver import ApiServer
@@ -23,9 +27,9 @@ def engines(upstream):
     return [first] + [upstream(host=f"{NETWORK}.{n}", port=first.port) for n in (212, 213)]
 
 
-def watching(gateway, api, engines, ca_file=None):
+def watching(gateway, api, engines, ca_file=None, **pool_keys):
     """A gateway that follows the pods that there are."""
-    pool = config.pool([])
+    pool = config.pool([], **pool_keys)
     pool["replicas"] = {"kubernetes": {
         "namespace": "llm", "selector": "app=m", "port": engines[0].port, "server": api.url,
         "token_file": str(api.token_file), "ca_file": str(ca_file or api.ca_file)}}
@@ -137,6 +141,23 @@ def test_a_token_rotates(gateway, api, engines):
     until(gw, {"m-1": "ready", "m-2": "ready", "m-3": "ready"})
     for token in (api.FIRST, "token-2", "token-3"):
         assert token not in gw.process.output()
+
+
+def test_marks_of_a_gateway_that_crashed(gateway, api, engines):
+    """Who was to leave was its to know: the keeper takes that back, and the next gateway begins with all of them."""
+    for name, engine in (("m-1", engines[0]), ("m-2", engines[1])):
+        add(api, name, engine)
+    gw = watching(gateway, api, engines, scaler={"min": 1, "max": 2, "start_time": "1s", "in_after": "1s", "drain_deadline": "1s"})
+    eventually(lambda: api.patches, lambda: f"a mark: {gw.process.output()}")
+    (marked, _), = api.patches
+    until(gw, {name: "draining" if name == marked else "ready" for name in ("m-1", "m-2")})
+    keeper = gw.process.pid
+    child, = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
+    os.kill(int(child), signal.SIGKILL)
+    eventually(lambda: len(api.patches) > 1, lambda: f"it is taken back: {gw.process.output()}")
+    name, body = api.patches[1]
+    assert name == marked and list(body["metadata"]["annotations"].values()) == [None]
+    assert gw.stop() == 0
 
 
 def test_a_server_that_is_not_the_cluster_s(gateway, api, engines, tmp_path):
