@@ -239,7 +239,7 @@ static void shadow_action(struct storm *s, const struct pst_scaler_action *actio
         break;
     case PST_SCALER_UNDRAIN:
         STORM_ASSERT(s, r->is_draining);
-        r->is_draining = r->must_go = false;
+        r->is_draining = r->must_go = r->is_promoted = false;
         break;
     case PST_SCALER_REMOVE:
         STORM_ASSERT(s, r->is_warm || (r->is_draining && (r->was_drained || s->now >= r->until)));
