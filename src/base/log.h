@@ -22,7 +22,7 @@ void pst_log_flush(struct pst_log *log); /* at the end of a turn */
 int pst_log_reopen(struct pst_log *log); /* after rotation */
 uint64_t pst_log_dropped(const struct pst_log *log);
 
-/* The program's own messages, to stderr: "penstock: warn: …". Unbuffered. */
+/* The program's own messages, to stderr: "penstock: warn: …". Each one line; unbuffered. */
 void pst_say(enum pst_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

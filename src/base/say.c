@@ -11,6 +11,14 @@ static const char *const level_names[PST_LOG_LEVEL_COUNT] = {
     [PST_LOG_INFO] = "info",
 };
 
+/* One message is one line, and moves no cursor, whatever strangers' words are quoted in it. */
+static void tame(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
 void pst_say(enum pst_log_level level, const char *format, ...)
 {
     char text[1024];
@@ -26,6 +34,7 @@ void pst_say(enum pst_log_level level, const char *format, ...)
     len += prefix;
     if (len > (int)sizeof text - 2)
         len = (int)sizeof text - 2;
+    tame(text);
     text[len++] = '\n';
     if (write(STDERR_FILENO, text, (size_t)len) < 0)
         return; /* nowhere to complain */
