@@ -9,7 +9,8 @@
  *   GetMetricSpec   configuration alone              GetMetrics       keda_look.h -> core/export.h
  *
  * Which pool and how is in the trigger's metadata (keda_ask.h). What is not known is UNAVAILABLE, never 0
- * or false: KEDA and the HPA hold then.
+ * or false: KEDA and the HPA hold then. A stream hears nothing meanwhile: ended, it would only be asked for
+ * again and again.
  *
  * Guarantee: every call is answered in the turn in which it came, from what is known then: exactly one
  * value, integer and float. A pool that wakes is pushed `true` in the same turn. Certificates are read

@@ -12,8 +12,8 @@
  * meanwhile shows only in a new list, whose reader must find what is not in it any more.
  *
  * Guarantee: what is known changes only by what the server says; a server that does not answer changes
- * nothing. Two requests begin at least backoff_min apart, and up to backoff_max (jittered) while they
- * bring nothing; a watch that hangs is given up `margin` after its time. Memory: a page of a list, or
+ * nothing. Two watches begin at least backoff_min apart (jittered), as do two lists, and up to backoff_max
+ * while they bring nothing; a watch that hangs is given up `margin` after its time. Memory: a page of a list, or
  * one event of PST_KUBE_EVENT_MAX. Not thread-safe: one owner.
  *
  * Source: Kubernetes API concepts: "Efficient detection of changes", "Retrieving large results sets in chunks".
