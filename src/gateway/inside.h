@@ -31,6 +31,7 @@ struct pst_gateway_replica {
     uint16_t held_back;      /* streams that their clients do not read */
     struct pst_fetch *probe; /* running, or NULL */
     enum pst_probe probe_kind;
+    bool check_fails;         /* a CHECK or warm-up did, and why was said */
     struct pst_fetch *warmup; /* the request that runs, or NULL */
     uint32_t warmed;          /* prompts that were answered since it was loading */
     bool check_waits;         /* a CHECK of the model is answered when the warm-up ends */
@@ -95,6 +96,9 @@ pst_question_model(const struct pst_config_pool *pool); /* as its engine knows i
 /* probe.c */
 void pst_probe_start(struct pst_gateway *gateway, uint16_t replica, enum pst_probe kind);
 void pst_probe_cancel(struct pst_gateway_replica *replica);
+/* Why it is not ready, once until it is: whoever waits for it must not have to guess. */
+void pst_probe_say_failed(struct pst_gateway_replica *replica, const char *what,
+                          const struct pst_fetch_result *result);
 void pst_probe_tell(struct pst_gateway_replica *replica, enum pst_probe kind,
                     enum pst_probe_result result);
 

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "gateway/inside.h"
 
 static bool lists_model(const struct pst_gateway_replica *replica, struct pst_slice body)
@@ -42,10 +43,31 @@ void pst_probe_tell(struct pst_gateway_replica *replica, enum pst_probe kind,
     struct pst_gateway *gateway = replica->gateway;
     struct pst_gate_event event = {.kind = PST_EVENT_PROBE};
 
+    if (kind == PST_PROBE_MODEL && result == PST_PROBE_OK)
+        replica->check_fails = false;
     event.u.probe.replica = (uint16_t)(replica - gateway->replicas);
     event.u.probe.probe = (uint8_t)kind;
     event.u.probe.result = (uint8_t)result;
     pst_gateway_event(gateway, &event);
+}
+
+void pst_probe_say_failed(struct pst_gateway_replica *replica, const char *what,
+                          const struct pst_fetch_result *result)
+{
+    const struct pst_gateway *gateway = replica->gateway;
+    const char *name = gateway->registry->replicas[replica - gateway->replicas].name;
+
+    if (replica->check_fails)
+        return;
+    replica->check_fails = true;
+    if (result->timed_out)
+        pst_say(PST_LOG_WARN, "replica %s: %s: no answer in time", name, what);
+    else if (result->status == 0)
+        pst_say(PST_LOG_WARN, "replica %s: %s: no whole answer", name, what);
+    else if (result->status > 299)
+        pst_say(PST_LOG_WARN, "replica %s: %s: status %d", name, what, (int)result->status);
+    else
+        pst_say(PST_LOG_WARN, "replica %s: %s: the model is not in its list", name, what);
 }
 
 static void answered(void *user, const struct pst_fetch_result *fetched)
@@ -61,6 +83,10 @@ static void answered(void *user, const struct pst_fetch_result *fetched)
         return; /* it is asked anew */
     if (result == PST_PROBE_LOADING)
         pst_warmup_forget(replica);
+    else if (result != PST_PROBE_OK)
+        pst_probe_say_failed(
+            replica, replica->probe_kind == PST_PROBE_MODEL ? "its model's check" : "its health",
+            fetched);
     if (replica->probe_kind == PST_PROBE_MODEL && result == PST_PROBE_OK &&
         !pst_warmup_is_done(replica))
         pst_warmup_start(replica);

@@ -52,6 +52,7 @@ static void disconnect(struct pst_gateway_replica *replica)
     if (replica->upstream != NULL)
         pst_upstream_free(replica->upstream);
     free(replica->base_path);
+    replica->check_fails = false;
     replica->upstream = NULL;
     replica->base_path = NULL;
 }

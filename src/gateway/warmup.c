@@ -38,6 +38,7 @@ static void answered(void *user, const struct pst_fetch_result *result)
 
     replica->warmup = NULL;
     if (result->status < 200 || result->status > 299) {
+        pst_probe_say_failed(replica, "its warm-up", result);
         end(replica, PST_PROBE_FAILED);
         return;
     }

@@ -109,7 +109,7 @@ static void put_inputs(struct pst_text *text, const struct pst_scaler_action *ac
     put_ms(text, action->u.decision.start_ms);
     pst_text_put(text, "; age of the oldest input: ");
     put_ms(text, action->u.decision.oldest_input_ms);
-    pst_text_print(text, "\n    %u are wanted since %llu s\n", action->u.decision.desired,
+    pst_text_print(text, "\n    %u wanted, for %llu s now\n", action->u.decision.desired,
                    (unsigned long long)(wanted_for / PST_S));
 }
 

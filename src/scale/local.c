@@ -86,7 +86,8 @@ int pst_local_save(struct pst_local *local)
         rc = pst_state_write(path, state);
     free(state);
     if (rc != PST_OK && !local->unwritten)
-        pst_say(PST_LOG_ERROR, "%s cannot be written: %s", path, strerror(errno));
+        pst_say(PST_LOG_ERROR, "%s cannot be written: %s: nothing is started until it can", path,
+                strerror(errno));
     local->unwritten = rc != PST_OK;
     return rc;
 }

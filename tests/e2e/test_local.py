@@ -10,6 +10,7 @@ import pytest
 from harness import config
 from harness.engine import reserved_port
 from harness.gateway import Gateway
+from harness.pages import fetch
 from harness.place import HOST
 from harness.process import BINARY
 from harness.waiting import eventually
@@ -71,6 +72,13 @@ def runs(pid):
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return False
+
+
+def asked(g):
+    """How many requests its only engine has got."""
+    status, _, body = fetch((HOST, g.kept()[0]["port"]), "GET", "/stats")
+    assert status == 200, body
+    return json.loads(body)["received"]
 
 
 def settings(folder, command=None, scaler=None, **local):
@@ -219,6 +227,17 @@ def test_never_ready_engine_is_given_up(local):
     eventually(lambda: len(g.started()) >= 4, lambda: g.process.output())
     assert len(g.engines()) <= 4
     eventually(lambda: "back_off" in g.vetoes(), lambda: g.vetoes())
+    assert any("is not ready after" in line and "killed (start_timeout)" in line for line in g.process.lines)
+
+
+def test_why_an_engine_is_not_ready_is_said_once(local):
+    other = ENGINE[:-3] + ["another", *ENGINE[-2:]]
+    g = local(ready=None, command=other, scaler={"min": 1, "max": 1})
+    g.process.wait_line(lambda line: "replica chat-1: its model's check: status 404" in line)
+    before = g.engines()
+    eventually(lambda: asked(g) >= 3, lambda: g.process.output())
+    assert sum("its model's check" in line for line in g.process.lines) == 1
+    assert g.engines() == before
 
 
 def test_crash_loop_backs_off(local):
