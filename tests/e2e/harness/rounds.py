@@ -42,7 +42,8 @@ def settings(folder, speed, *options, local=None, scaler=None, **pool_keys):
     state = folder / "state"
     state.mkdir(mode=0o700, exist_ok=True)
     classes = {"medium": {"target": seconds(0.5, speed), "max_wait": seconds(15, speed)}}
-    return config.build(pools=[pool], classes=classes, state=str(state), decision_log=str(folder / "decisions.log"),
+    ports = {name: f"{HOST}:{reserved_port()}" for name in ("listen", "metrics", "admin")}  # the same after a restart
+    return config.build(pools=[pool], classes=classes, **ports, state=str(state), decision_log=str(folder / "decisions.log"),
                         record=str(folder / "recording"))
 
 
