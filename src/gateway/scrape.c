@@ -17,7 +17,7 @@ static const struct pst_config_signals *signals_of(const struct pst_gateway_repl
     return &replica->gateway->config->pools[replica->pool].signals;
 }
 
-/* So that a fleet is not asked in one moment: within the first period, then ± a tenth. */
+/* So that a fleet is not asked in one moment: ± a tenth of the period. */
 static pst_ns share_of(struct pst_gateway *gateway, pst_ns span)
 {
     uint16_t draw;
@@ -105,6 +105,10 @@ static void ask(struct pst_timer *timer)
         ask_later(replica);
 }
 
+/*
+ * First at once: what others run on it (another gateway that drains) must be known before it is found ready,
+ * and is sent all that it has slots for.
+ */
 void pst_scrape_start(struct pst_gateway_replica *replica)
 {
     struct pst_gateway *gateway = replica->gateway;
@@ -114,8 +118,7 @@ void pst_scrape_start(struct pst_gateway_replica *replica)
     if (every == 0)
         return;
     replica->scrape_next.fire = ask;
-    pst_timer_set(gateway->loop, &replica->scrape_next,
-                  pst_loop_now(gateway->loop) + share_of(gateway, every));
+    pst_timer_set(gateway->loop, &replica->scrape_next, pst_loop_now(gateway->loop));
 }
 
 void pst_scrape_stop(struct pst_gateway_replica *replica)

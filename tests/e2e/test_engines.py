@@ -56,6 +56,17 @@ def test_loading(gateway, engine, like):
     assert s["refused"] == 0 and s["failed"] == 0, s
 
 
+def test_what_another_gateway_runs_is_left_to_it(gateway, engine):
+    """Two at once, for the length of a drain: the new one knows what the old one has before it sends anything."""
+    e = engine("--slots", "4")
+    old = gateway([e], pool_keys={"engine": "vllm", "slots": 4})
+    streams = [open_stream(old) for _ in range(3)]
+    served(gateway([e], pool_keys={"engine": "vllm", "slots": 4}), 8)
+    for stream in streams:
+        stream.close()
+    assert e.check_quiet()["max_waiting_ever"] == 0
+
+
 def test_accepted_but_queued_inside(gateway, engine):
     """200 at once is no first byte: killed while it holds only that, the request runs elsewhere."""
     a = engine("--slots", "1", "--speed", "1")

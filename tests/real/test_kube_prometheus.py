@@ -1,5 +1,6 @@
 """The number by way of a real Prometheus: KEDA's own trigger in place of the push, and a floor by the clock beside it."""
 import socket
+import time
 
 import yaml
 from cluster import HERE, Process, eventually
@@ -10,18 +11,14 @@ CONFIG = """
 global: {scrape_interval: 1s}
 scrape_configs:
   - job_name: penstock
-    kubernetes_sd_configs:
-      - {role: pod, api_server: "%(api)s", namespaces: {names: [inference]}, authorization: {credentials_file: %(folder)s/token},
-         tls_config: {ca_file: %(folder)s/ca.crt}}
-    relabel_configs:
-      - {source_labels: [__meta_kubernetes_pod_container_port_name], regex: metrics, action: keep}
+    static_configs: [{targets: ["%s:9901"]}]
 """
 
 
 def prometheus(installed, port):
     folder = installed.cluster.folder
     config = folder / "prometheus.yaml"
-    config.write_text(CONFIG % {"api": installed.cluster.server, "folder": installed.folder})
+    config.write_text(CONFIG % installed.gateway())
     server = Process(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/tsdb",
                       f"--web.listen-address=127.0.0.1:{port}"])
     (folder / "pid" / "prometheus").write_text(str(server.pid))
@@ -29,7 +26,7 @@ def prometheus(installed, port):
 
 
 def test_prometheus_trigger(cluster, installed):
-    """Its number is followed, up to the floor by the clock; without it (no data is not zero) the number stays."""
+    """Its number is followed, down to the floor by the clock; without it (no data is not zero) the number stays."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
     server = prometheus(installed, port)
@@ -47,7 +44,12 @@ def test_prometheus_trigger(cluster, installed):
         for _ in range(160):
             users.stream(100)
         installed.until_replicas(lambda n: n >= 5, "a burst's replicas")
+        server.stop()
     assert users.problems == []
-    installed.until_replicas(lambda n: n < 5, "fewer again", 180)
+    before, end = installed.replicas(), time.monotonic() + 15  # KEDA and the HPA ask every 2 s
+    while time.monotonic() < end:
+        assert installed.replicas() >= before, installed.tell("no data is not zero")
+        time.sleep(0.2)
+    server = prometheus(installed, port)
     installed.until_replicas(lambda n: n == 2, "the clock's floor", 180)
     server.stop()

@@ -137,6 +137,8 @@ class Installation:
 
     def stats(self, pod):
         """What an engine counts; None: it does not answer now."""
+        if not address(pod):
+            return None
         try:
             return json.loads(fetch((address(pod), ENGINE_PORT), "GET", "/stats")[2])
         except OSError:
