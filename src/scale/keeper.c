@@ -69,6 +69,20 @@ bool pst_keeper_is_needed(const struct pst_config *config)
     return find_orphans(NULL, config);
 }
 
+/* The pool is back: its file, and what still ends, are its own source's from now on. */
+static void forget_orphan(struct pst_keeper *keeper, const char *pool)
+{
+    for (size_t i = 0; i < keeper->orphans_count; i++) {
+        struct pst_source *source = keeper->orphans[i];
+
+        if (!pst_local_is_of(source, pool))
+            continue;
+        keeper->orphans[i] = keeper->orphans[--keeper->orphans_count];
+        source->kind->free(source);
+        return;
+    }
+}
+
 int pst_keeper_sources(struct pst_keeper *keeper)
 {
     int rc = PST_OK;
@@ -79,10 +93,12 @@ int pst_keeper_sources(struct pst_keeper *keeper)
 
         if (*source != NULL)
             continue;
-        if (pool->local.command != NULL)
+        if (pool->local.command != NULL) {
+            forget_orphan(keeper, pool->name);
             rc = pst_local_new(&keeper->host, p, source);
-        else if (pool->kubernetes.selector != NULL)
+        } else if (pool->kubernetes.selector != NULL) {
             rc = pst_kube_new(&keeper->host, p, source);
+        }
         if (rc != PST_OK)
             pst_say(PST_LOG_ERROR, "pool %s: its replicas cannot be found: %s", pool->name,
                     rc == PST_E_SYSTEM ? strerror(errno) : "out of memory or range");

@@ -426,3 +426,8 @@ int pst_local_orphans_new(const struct pst_source_host *host, const char *folder
 
     return rc == PST_OK ? begin(local, ret_source) : rc;
 }
+
+bool pst_local_is_of(const struct pst_source *source, const char *pool)
+{
+    return strcmp(((const struct pst_local *)(const void *)source)->pool, pool) == 0;
+}

@@ -64,6 +64,7 @@ struct pst_local {
 /* Ends the engines of a pool that is not configured any more; then its file goes. */
 int pst_local_orphans_new(const struct pst_source_host *host, const char *folder, const char *pool,
                           struct pst_source **ret_source);
+bool pst_local_is_of(const struct pst_source *source, const char *pool);
 
 /* local_engine.c */
 int pst_local_engine_start(struct pst_local *local, uint32_t op, bool warm);

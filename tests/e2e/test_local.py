@@ -212,6 +212,32 @@ def test_pool_that_is_no_more(local, upstream):
         (g.folder / "state" / "local-chat.json").write_text('{"engines": []}')  # for the fixture
 
 
+def test_pool_that_comes_back(local):
+    """By a reload: its engines of before are ended, and the file speaks of those of now, also at the end."""
+    g = local(on_exit="keep")
+    pids = g.engines()
+    assert g.stop() == 0
+    chat = g.config["pools"][0]
+    mine = {"command": [*ENGINE, "--model", "o"], "host": HOST, "ports": range_of_ports(2), "stop_timeout": "5s"}
+    other = config.pool([], name="other", models=["o"], engine="vllm", scaler={"min": 1, "max": 1})
+    other["replicas"] = {"local": mine}
+    again = Local(g.folder, {**g.config, "pools": [other]})
+    try:
+        again.process.wait_line(lambda line: "chat is no pool of local engines any more" in line)
+        again.reload({**g.config, "pools": [other, chat]})
+        again.process.wait_line(lambda line: "reloaded" in line)
+        again.wait_ready(3)
+        kept = again.wait_engines(lambda now: len(now - pids) == 2 and now - pids, "two new ones")
+        eventually(lambda: not any(map(runs, pids)), lambda: again.process.output())
+        assert again.stop() == 0
+        assert again.engines() == kept and all(map(runs, kept))
+    finally:
+        again.process.kill()
+    for pid in kept:
+        os.killpg(pid, signal.SIGKILL)
+    eventually(lambda: not any(map(runs, kept)), "all have ended")
+
+
 def test_second_one_on_the_same_state(local):
     g = local()
     pids = g.engines()
