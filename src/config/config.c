@@ -148,17 +148,24 @@ static bool sources_differ(const struct pst_config *now, const struct pst_config
     return false;
 }
 
+static bool keeps_replicas(const struct pst_config *config)
+{
+    for (size_t i = 0; i < config->pools_count; i++)
+        if (config->pools[i].local.command != NULL || config->pools[i].kubernetes.selector != NULL)
+            return true;
+    return false;
+}
+
 /* As scale/keeper.h has it: a process of its own is begun at the start or not at all. */
 static bool has_keeper(const struct pst_config *config)
 {
     for (size_t i = 0; i < config->pools_count; i++) {
-        const struct pst_config_pool *pool = &config->pools[i];
+        const struct pst_config_signals *signals = &config->pools[i].signals;
 
-        if (pool->local.command != NULL || pool->kubernetes.selector != NULL ||
-            pool->signals.prometheus_token_file != NULL || pool->signals.nvidia_smi)
+        if (signals->prometheus_token_file != NULL || signals->nvidia_smi)
             return true;
     }
-    return false;
+    return keeps_replicas(config);
 }
 
 size_t pst_config_needs_restart(const struct pst_config *now, const struct pst_config *next,
@@ -182,8 +189,9 @@ size_t pst_config_needs_restart(const struct pst_config *now, const struct pst_c
         {"decision_log", differ(now->decision_log, next->decision_log)},
         {"state", differ(now->state, next->state)},
         {"keda", keda_differs(now, next)},
-        {"pools[].replicas", sources_differ(now, next)},
-        {"pools[].signals", !has_keeper(now) && has_keeper(next)},
+        {"pools[].replicas",
+         sources_differ(now, next) || (!has_keeper(now) && keeps_replicas(next))},
+        {"pools[].signals", !has_keeper(now) && has_keeper(next) && !keeps_replicas(next)},
         {"seed", now->gate.seed != next->gate.seed},
     };
     size_t count = 0;

@@ -251,6 +251,14 @@ static void what_cannot_be_reloaded_is_named(void **state)
         {STATIC, "state: s\n" STATIC, "state"},
         {STATIC, "decision_log: d\n" STATIC, "decision_log"},
         {STATIC, POOL("{dns: {name: a, port: 1}}"), "pools[].replicas"},
+        {"state: s\n" STATIC,
+         "state: s\n" STATIC "  - {name: b, models: [n], slots: 1, replicas: {local: {command: "
+         "[e, \"{port}\"], ports: 1-9}}}\n",
+         "pools[].replicas"},
+        {STATIC,
+         STATIC "  - {name: b, models: [n], slots: 1, replicas: {static: [\"http://h\"]}, signals: "
+                "{nvidia_smi: true}}\n",
+         "pools[].signals"},
         {STATIC, "gateways: 2\n" STATIC, NULL},
         {"state: s\n" LOCAL(""), "state: s\n" LOCAL(", gpus: [0]"), NULL},
         {STATIC, SCALER("act: false, cron: [{from: 0 8 * * *, until: 0 9 * * *, replicas: 1}]"),
