@@ -210,8 +210,8 @@ class Crowd:
             t.join(GUARD_S)
         self.wrong = []
 
-    def all_left(self):
-        return not any(t.is_alive() for t in self.threads)
+    def staying(self):
+        return sum(not p.is_set() for p in self.places)
 
     def leave(self, count=None):
         """So many of them, or all, go after their answer."""
@@ -228,16 +228,18 @@ class Crowd:
 
 
 def falling_under_streams(fleet, tokens):
-    """Fewer and fewer clients, beside some whose long streams go on all the time: a victim has one when it is chosen."""
-    steady = Crowd(fleet, SLOTS - 1, tokens=tokens)
+    """Fewer and fewer clients, and at last some whose long streams go on all the time, on one replica each: a victim has
+    one when it is chosen."""
     falling = Crowd(fleet, 5 * SLOTS * MAX, tokens=10)
     fleet.wait_served_by(MAX)
     drains_at_work = fleet.watch(lambda r: r["state"] == "draining" and r["inflight"] > 0)
-    while not falling.all_left():
+    while falling.staying() > SLOTS:
         before = falling.answered
         falling.leave(4)
-        eventually(lambda b=before: falling.answered > b or falling.all_left(), "the next one is answered")
-    falling.join()
+        eventually(lambda b=before: falling.answered > b, "the next one is answered", GUARD_S)
+    eventually(lambda: fleet.metrics().sum("queue_depth") == 0, "all that is left runs", GUARD_S)
+    steady = Crowd(fleet, MAX, tokens=tokens)
+    falling.leave().join()
     eventually(drains_at_work.is_set, lambda: f"one drains with work: {fleet.replicas()}\n{fleet.explained()}", GUARD_S)
     fleet.wait_alone()
     steady.leave().join()

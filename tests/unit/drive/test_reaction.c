@@ -1,134 +1,125 @@
-/*
- * test_reaction.c - when a span begins and ends. A ticket waits, and no replica is there: the backlog is the
- * longest there can be, and out_above and in_below say what that means.
- */
+/* Spans from what was seen to what came of it: where they begin, where they end, and which are none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "drive/reaction.h"
-#include "gate_config.h"
 
-enum word { END, OVER, BETWEEN, BACK, TICK, DECIDED };
+static const struct pst_ticket_id first = {3, 7}, second = {4, 7};
 
-struct row {
-    const char *name;
-    enum word words[16]; /* a second between them */
-    uint64_t decided, gone;
-    pst_ns longest;
-};
-
-static void drain_actions(struct pst_gate *gate)
+static void tick(struct pst_reaction *r, pst_ns now)
 {
-    struct pst_gate_action action;
+    const struct pst_scaler_event event = {.now = now, .kind = PST_SCALER_TICK};
 
-    while (pst_gate_poll(gate, &action)) {
-    }
+    pst_reaction_scaler_event(r, &event);
 }
 
-static struct pst_gate *gate_with_one_waiting(void)
+static void decide(struct pst_reaction *r, pst_ns now)
 {
-    const struct pst_gate_config config = small_config(8);
-    struct pst_gate_event offer = {.now = PST_S, .kind = PST_EVENT_OFFER};
-    struct pst_gate_event arrive = {.now = PST_S, .kind = PST_EVENT_ARRIVE};
-    struct pst_gate_class_view view;
-    struct pst_gate *gate;
+    const struct pst_scaler_action action = {.kind = PST_SCALER_DECISION};
 
-    assert_int_equal(pst_gate_new(&config, &gate), PST_OK);
-    offer.u.offer.body_bytes = 100;
-    offer.u.offer.pool = PST_POOL_NONE;
-    offer.u.offer.weight = 100;
-    pst_gate_step(gate, &offer);
-    drain_actions(gate);
-    arrive.u.arrive.prompt_bytes = 400;
-    arrive.u.arrive.sequences = 1;
-    arrive.u.arrive.weight = 100;
-    pst_gate_step(gate, &arrive);
-    drain_actions(gate);
-    pst_gate_class_view(gate, 0, (uint8_t)(config.classes_count - 1), PST_S, &view);
-    assert_true(view.backlog == PST_NEVER);
-    return gate;
+    pst_reaction_scaler_action(r, &action, now);
 }
 
-static void apply(struct pst_reaction *reaction, const struct pst_gate *gate, enum word word,
-                  pst_ns now)
+static struct pst_reaction over_since(pst_ns since)
 {
-    const struct pst_scaler_event tick = {.now = now, .kind = PST_SCALER_TICK};
-    const struct pst_scaler_action decision = {.kind = PST_SCALER_DECISION};
-    struct pst_scaler_config config = {.classes_count = 2, .pools_count = 1};
-
-    config.pools[0].out_above = word == OVER ? PST_NEVER - 1 : PST_NEVER;
-    config.pools[0].in_below = word == BACK ? PST_NEVER : PST_NEVER - 1;
-    if (word == TICK)
-        pst_reaction_scaler_event(reaction, &tick);
-    else if (word == DECIDED)
-        pst_reaction_scaler_action(reaction, &decision, now);
-    else
-        pst_reaction_settled(reaction, gate, &config, now);
+    return (struct pst_reaction){.pools[0] = {.is_over = true, .waits = true, .since = since}};
 }
 
-static void test_spans(void **state)
+static void test_decided(void **state)
 {
-    static const struct row rows[] = {
-        {"over, seen, decided", {OVER, TICK, DECIDED}, 1, 0, 2 * PST_S},
-        {"what was decided before a tick saw it is about something else",
-         {OVER, DECIDED, TICK, DECIDED},
-         1,
-         0,
-         3 * PST_S},
-        {"no tick saw it", {OVER, BETWEEN, TICK, DECIDED}, 0, 1, 0},
-        {"one did, and it was gone when it was decided",
-         {OVER, TICK, BACK, TICK, DECIDED},
-         1,
-         0,
-         4 * PST_S},
-        {"not back: what was decided stands",
-         {OVER, TICK, DECIDED, BETWEEN, TICK, OVER, TICK, TICK, TICK, DECIDED},
-         1,
-         0,
-         2 * PST_S},
-        {"back, and no tick saw that: the same",
-         {OVER, TICK, DECIDED, BACK, OVER, TICK, TICK, TICK, DECIDED},
-         1,
-         0,
-         2 * PST_S},
-        {"back: the next one is another",
-         {OVER, TICK, DECIDED, BACK, TICK, OVER, TICK, TICK, DECIDED},
-         2,
-         0,
-         3 * PST_S},
-        {"one that was not decided goes on",
-         {OVER, TICK, BACK, TICK, OVER, TICK, DECIDED},
-         1,
-         0,
-         6 * PST_S},
-    };
-    struct pst_gate *gate = gate_with_one_waiting();
+    struct pst_reaction r = over_since(100);
 
     (void)state;
-    for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
-        const struct row *row = &rows[i];
-        struct pst_reaction *reaction = test_calloc(1, sizeof *reaction);
+    decide(&r, 110); /* of a tick that had not seen it */
+    assert_int_equal(r.decided.count, 0);
+    tick(&r, 150);
+    decide(&r, 151);
+    decide(&r, 170);
+    assert_int_equal(r.decided.count, 1);
+    assert_int_equal(r.decided.longest, 51);
+    assert_int_equal(r.gone, 0);
+}
 
-        for (size_t w = 0; row->words[w] != END; w++)
-            apply(reaction, gate, row->words[w], (2 + w) * PST_S);
-        if (reaction->decided.count != row->decided || reaction->gone != row->gone ||
-            reaction->decided.longest != row->longest)
-            fail_msg("%s: %u decided, %u gone, longest %u ms", row->name,
-                     (unsigned)reaction->decided.count, (unsigned)reaction->gone,
-                     (unsigned)(reaction->decided.longest / PST_MS));
-        test_free(reaction);
-    }
-    pst_gate_free(gate);
+static void test_late_decision(void **state)
+{
+    struct pst_reaction r = over_since(100);
+
+    (void)state;
+    tick(&r, 150);
+    r.pools[0].is_over = false; /* it was seen: a decision is still owed */
+    tick(&r, 250);
+    decide(&r, 260);
+    assert_int_equal(r.decided.longest, 160);
+}
+
+static void test_gone_before_it_was_seen(void **state)
+{
+    struct pst_reaction r = over_since(100);
+
+    (void)state;
+    r.pools[0].is_over = false;
+    tick(&r, 150);
+    decide(&r, 150);
+    assert_int_equal(r.decided.count, 0);
+    assert_int_equal(r.gone, 1);
+}
+
+static void promote(struct pst_reaction *r, uint16_t replica, pst_ns now)
+{
+    struct pst_gate_event event = {.now = now, .kind = PST_EVENT_PROMOTE};
+
+    event.u.promote.replica = replica;
+    pst_reaction_gate_event(r, &event);
+}
+
+static void dispatch(struct pst_reaction *r, uint16_t replica, struct pst_ticket_id id)
+{
+    struct pst_gate_action action = {.kind = PST_ACTION_DISPATCH};
+
+    action.u.dispatch.id = id;
+    action.u.dispatch.attempt = 1;
+    action.u.dispatch.replica = replica;
+    pst_reaction_gate_action(r, &action);
+}
+
+static void first_token(struct pst_reaction *r, struct pst_ticket_id id, pst_ns now)
+{
+    struct pst_gate_event event = {.now = now, .kind = PST_EVENT_FIRST};
+
+    event.u.first.id = id;
+    event.u.first.attempt = 1;
+    pst_reaction_gate_event(r, &event);
+}
+
+static void test_promoted(void **state)
+{
+    struct pst_reaction r = {0};
+
+    (void)state;
+    dispatch(&r, 1, second); /* before it was promoted, and to another */
+    promote(&r, 2, 1000);
+    dispatch(&r, 1, second);
+    dispatch(&r, 2, first);
+    first_token(&r, second, 1100);
+    assert_int_equal(r.promoted.count, 0);
+    first_token(&r, first, 1300);
+    first_token(&r, first, 1400);
+    assert_int_equal(r.promoted.count, 1);
+    assert_int_equal(r.promoted.longest, 300);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_spans)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_decided),
+        cmocka_unit_test(test_late_decision),
+        cmocka_unit_test(test_gone_before_it_was_seen),
+        cmocka_unit_test(test_promoted),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@ static const struct {
     {"reset-after", PST_FAULT_RESET_AFTER, 1000000, 1, NULL},
     {"slow-drip", PST_FAULT_SLOW_DRIP, 1000000, 10 * PST_MS, NULL},
     {"slow-drip=3ms", PST_FAULT_SLOW_DRIP, 1000000, 3 * PST_MS, NULL},
+    {"nan-metrics", PST_FAULT_NAN_METRICS, 1000000, 0, NULL},
     {"crash-on=a=b", PST_FAULT_CRASH_ON, 1000000, 0, NULL},
     {"", -1, 0, 0, "no fault"},
     {"hangs", -1, 0, 0, "no fault"},
