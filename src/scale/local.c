@@ -158,20 +158,18 @@ static struct pst_local_engine *find(struct pst_local *local, uint32_t key)
     return engine;
 }
 
-/* The scaler gave it up before it was ready: what people have to look into, or only less load. */
+/* By its time, or for less load: the scaler, which counts from a moment before us, does not say which. */
 static void say_cancelled(const struct pst_local *local, const struct pst_local_engine *engine)
 {
     pst_ns timeout = local->source.host->config->scaler.pools[local->source.pool].start_timeout;
     pst_ns age = pst_loop_now(local->source.host->loop) - engine->since;
 
-    if (engine->life == PST_LOCAL_ENDING)
-        return;
-    if (timeout != 0 && age >= timeout)
-        pst_say(PST_LOG_WARN, "%s (pid %d) is not ready after %.1f s: killed (start_timeout)",
-                engine->name, (int)engine->process.pid, (double)age / PST_S);
-    else
-        pst_say(PST_LOG_INFO, "%s (pid %d) is not wanted any more before it is ready: killed",
-                engine->name, (int)engine->process.pid);
+    if (engine->life != PST_LOCAL_ENDING)
+        pst_say(PST_LOG_INFO,
+                "%s (pid %d) is not ready after %.1f s and is not waited for any longer: killed "
+                "(start_timeout: %.1f s)",
+                engine->name, (int)engine->process.pid, (double)age / PST_S,
+                (double)timeout / PST_S);
 }
 
 static void act(struct pst_source *source, uint32_t key, const struct pst_scaler_action *action)

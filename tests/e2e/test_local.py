@@ -253,7 +253,7 @@ def test_never_ready_engine_is_given_up(local):
     eventually(lambda: len(g.started()) >= 4, lambda: g.process.output())
     assert len(g.engines()) <= 4
     eventually(lambda: "back_off" in g.vetoes(), lambda: g.vetoes())
-    assert any("is not ready after" in line and "killed (start_timeout)" in line for line in g.process.lines)
+    assert any("is not ready after" in line and "(start_timeout: 1.0 s)" in line for line in g.process.lines)
 
 
 def test_why_an_engine_is_not_ready_is_said_once(local):
