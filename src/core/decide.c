@@ -265,11 +265,28 @@ static bool has_turned(struct pst_scaler_seat *seat, pst_ns backlog)
     return seat->is_over != was_over;
 }
 
+/* Less that is held in any case may also be needed soon, now and then: of two such it is no news. */
+static uint32_t vetoes_of_note(uint32_t vetoes)
+{
+    bool is_held = (vetoes & 1u << PST_VETO_HOLD) != 0;
+
+    return is_held ? vetoes & ~(1u << PST_VETO_NEEDED_SOON) : vetoes;
+}
+
+/* Does it say what the last one that was said does not? A winner that is level with it is none. */
+static bool differs(const struct pst_scaler_seat *seat, const struct pst_scaler_action *decision)
+{
+    const struct pst_scaler_action *said = &seat->said_last;
+
+    return decision->u.decision.desired != said->u.decision.desired ||
+           seat->terms[decision->u.decision.winner] > seat->terms[said->u.decision.winner] ||
+           vetoes_of_note(decision->u.decision.vetoes) != vetoes_of_note(said->u.decision.vetoes);
+}
+
 static void record(struct pst_scaler *scaler, uint16_t pool, const struct pst_scaler_need *n)
 {
     struct pst_scaler_seat *seat = &scaler->seats[pool];
     struct pst_scaler_action decision = {.kind = PST_SCALER_DECISION, .pool = pool};
-    const struct pst_scaler_action *last = &seat->last;
     const struct pst_census *c = &n->census;
     const pst_ns backlog = pst_demand_backlog(seat->demand, &n->supply);
     bool is_news = has_turned(seat, backlog);
@@ -287,14 +304,13 @@ static void record(struct pst_scaler *scaler, uint16_t pool, const struct pst_sc
     decision.u.decision.backlog_ms = to_ms(backlog);
     decision.u.decision.start_ms = to_ms(n->supply.start);
     decision.u.decision.oldest_input_ms = to_ms(oldest_input(seat, scaler->now));
-    is_news = is_news || !seat->said || decision.u.decision.desired != last->u.decision.desired ||
-              decision.u.decision.winner != last->u.decision.winner ||
-              decision.u.decision.vetoes != last->u.decision.vetoes ||
+    is_news = is_news || !seat->said || differs(seat, &decision) ||
               scaler->now - seat->said_at >= SAY_EVERY;
     seat->last = decision;
     if (!is_news)
         return;
     seat->said = true;
+    seat->said_last = decision;
     seat->said_at = scaler->now;
     *pst_scaler_say(scaler, PST_SCALER_DECISION, pool) = decision;
 }

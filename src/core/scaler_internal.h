@@ -108,7 +108,7 @@ struct pst_scaler_seat {
     pst_ns said_at;
     bool said;
     bool is_over; /* the backlog: above out_above, and not back at in_below since */
-    struct pst_scaler_action last; /* DECISION */
+    struct pst_scaler_action last, said_last; /* DECISIONs: of the last step; that was told */
 };
 
 struct pst_scaler {

@@ -81,6 +81,7 @@ struct world {
     uint64_t replica_seconds;
     uint32_t most;              /* replicas that existed at once, warm ones included */
     uint32_t starts, ins, outs; /* STARTs; changes of the number */
+    uint32_t decisions;         /* that were said */
     const char *name;
     char log[WORLD_LOG];
 };
@@ -266,8 +267,10 @@ static inline void world_log(struct world *w, const struct pst_scaler_action *ac
     bool is_start = action->kind == PST_SCALER_START;
     char letter = letters[action->kind];
 
-    if (action->kind == PST_SCALER_DECISION)
+    if (action->kind == PST_SCALER_DECISION) {
+        w->decisions++;
         return;
+    }
     assert_true(used + 32 < sizeof w->log);
     if (is_start && action->u.start.warm)
         letter = 'W';
