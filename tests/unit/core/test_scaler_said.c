@@ -56,8 +56,8 @@ static void test_news(void **state)
         {"+59", 0}, /* the same */
         {"+60", 1}, /* … a minute old */
         {"f3 +1", 1},
-        {"f1 +1", 1},   /* no other number yet, but a veto */
-        {"q41 +1", 1},  /* the backlog went past 2 s of 20 slots */
+        {"f1 +1", 1},  /* no other number yet, but a veto */
+        {"q41 +1", 1}, /* the backlog went past 2 s of 20 slots */
         {"q40 +3", 0}, /* … or did not */
         {"q41 +1 q11 +3", 1},
         {"q41 +1 q10 +3", 2}, /* it is back at 500 ms */
