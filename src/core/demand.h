@@ -69,7 +69,7 @@ uint32_t pst_demand_most(struct pst_demand *demand, const struct pst_supply *sup
                          pst_ns span);
 /* With so many replicas, does every class's predicted wait stay inside its target? */
 bool pst_demand_bears(const struct pst_demand *demand, uint32_t replicas);
-/* Queued work of all classes over the ready slots; PST_NEVER: there are none. */
+/* Queued work of all classes over the slots that the gate has; PST_NEVER: there are none, and some waits. */
 pst_ns pst_demand_backlog(const struct pst_demand *demand, const struct pst_supply *supply);
 
 /* For the simple rules and the decision's record. */
