@@ -115,7 +115,7 @@ def test_crash_looping_pod(cluster, installed):
         installed.until_ready(3)
         before = most = installed.replicas()
         crashes = 0
-        while crashes < 3:
+        while crashes < 2:
             victim = min(installed.ready_engines(), key=lambda p: -restarts(p))
             name, had = victim["metadata"]["name"], restarts(victim)
             try:

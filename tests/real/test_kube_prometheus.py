@@ -2,6 +2,7 @@
 import socket
 import time
 
+import pytest
 import yaml
 from cluster import HERE, Process, eventually
 from harness.pages import fetch
@@ -21,22 +22,29 @@ def prometheus(installed, port):
     config.write_text(CONFIG % installed.gateway())
     server = Process(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/tsdb",
                       f"--web.listen-address=127.0.0.1:{port}"])
-    (folder / "pid" / "prometheus").write_text(str(server.pid))
     return server
 
 
-def test_prometheus_trigger(cluster, installed):
+@pytest.fixture
+def servers():
+    started = []
+    yield started
+    for server in started:
+        server.kill()
+
+
+def test_prometheus_trigger(cluster, installed, servers):
     """Its number is followed, down to the floor by the clock; without it (no data is not zero) the number stays."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
-    server = prometheus(installed, port)
+    servers.append(prometheus(installed, port))
 
     def known():
         try:
             return b'"value"' in fetch(("127.0.0.1", port), "GET", "/api/v1/query?query=penstock_scaler_replicas")[2]
         except OSError:
             return False
-    eventually(known, lambda: server.output())
+    eventually(known, lambda: servers[-1].output())
     text = cluster.kubectl("kustomize", "--load-restrictor", "LoadRestrictionsNone", str(HERE / "overlay/prometheus"))
     installed.apply([yaml.safe_load(text.replace("@PROMETHEUS@", f"http://127.0.0.1:{port}"))])
     installed.until_scaled()
@@ -44,12 +52,12 @@ def test_prometheus_trigger(cluster, installed):
         for _ in range(160):
             users.stream(100)
         installed.until_replicas(lambda n: n >= 5, "a burst's replicas")
-        server.stop()
+        servers[-1].stop()
     assert users.problems == []
-    before, end = installed.replicas(), time.monotonic() + 15  # KEDA and the HPA ask every 2 s
+    before, end = installed.replicas(), time.monotonic() + 10  # KEDA and the HPA ask every 2 s
     while time.monotonic() < end:
         assert installed.replicas() >= before, installed.tell("no data is not zero")
         time.sleep(0.2)
-    server = prometheus(installed, port)
+    servers.append(prometheus(installed, port))
     installed.until_replicas(lambda n: n == 2, "the clock's floor", 180)
-    server.stop()
+    servers[-1].stop()

@@ -14,10 +14,8 @@ ROOT = HERE.parents[2]
 BIN = ROOT / "build" / "real" / "bin"
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
-from harness.process import Process  # noqa: E402
 from harness import waiting  # noqa: E402
-
-
+from harness.process import Process  # noqa: E402
 
 API = {"pods": "/api/v1", "configmaps": "/api/v1", "events": "/api/v1", "deployments": "/apis/apps/v1",
        "scaledobjects": "/apis/keda.sh/v1alpha1", "horizontalpodautoscalers": "/apis/autoscaling/v2"}
@@ -59,6 +57,7 @@ class Cluster:
         if self.runner.running:
             self.runner.send(15)
             self.runner.popen.wait(30)
+        (self.folder / "pid" / "podrunner").unlink(missing_ok=True)  # its number may be another's by now
         self._sh("down")
 
     def ask(self, path):
