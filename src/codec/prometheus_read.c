@@ -214,11 +214,12 @@ static bool unescape(const char *at, char *value, size_t size)
 bool pst_prometheus_label_of(const struct pst_prometheus_sample *sample, const char *label,
                              char *value, size_t size)
 {
-    const char *at = sample->labels, *end = at + sample->labels_len;
+    const char *at = sample->labels, *end;
     size_t wanted = strlen(label);
 
     if (at == NULL)
         return false;
+    end = at + sample->labels_len;
     while (skip_blanks(&at, end), at < end) {
         size_t len = name_len(at, end, false);
         bool found = len == wanted && memcmp(at, label, len) == 0;
