@@ -101,7 +101,7 @@ static void test_signals(void **state)
     assert_int_equal(pst_signals_vetoes(&signals, 500000, 0, 15, 100), gpu);
     assert_int_equal(pst_signals_vetoes(&signals, 500000, 0, 15, 110), gpu);   /* 15 old */
     assert_int_equal(pst_signals_vetoes(&signals, 500000, 0, 15, 111), stale); /* 16 old */
-    pst_signals_tell(&signals, PST_SIGNAL_GPU, 0, PST_NEVER, 111);          /* missing: not zero */
+    pst_signals_tell(&signals, PST_SIGNAL_GPU, 0, PST_NEVER, 111); /* missing: not zero */
     assert_int_equal(pst_signals_vetoes(&signals, 500000, 0, 15, 111), stale);
     assert_int_equal(pst_signals_age(&signals, PST_SIGNAL_GPU, 111), 16);
     /* A light that is awaited is green only while it is said to be. */
