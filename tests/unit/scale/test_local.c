@@ -292,11 +292,11 @@ static void test_what_the_engine_is_given(void **state)
     pool.local.gpus_each = 2;
     COMMAND("sh", "-c",
             "echo \"[$0 $1 $2 $3 $4 $5]\"; env; ls -l /proc/self/fd | wc -l; "
-            "grep -E '^Sig(Blk|Ign)' /proc/self/status; exec sleep 600",
+            "grep -E '^Sig(Blk|Ign)' /proc/self/status; echo all told; exec sleep 600",
             "{port}", "{gpu}", "{gpus}", "{name}", "--model={model}", "{other}{");
     open_source();
     start(1, false);
-    await_text("log/chat-1.log", "SigIgn");
+    await_text("log/chat-1.log", "\nall told\n");
     assert_non_null(strstr(file_text, "[18471 2 2,3 chat-1 --model=llama {other}{]\n"));
     assert_non_null(strstr(file_text, "\nTOKEN=secret-chat-1\n"));
     assert_non_null(strstr(file_text, "\nCUDA_VISIBLE_DEVICES=2,3\n"));
