@@ -243,14 +243,10 @@ static uint32_t to_ms(pst_ns ns)
 
 static pst_ns oldest_input(const struct pst_scaler_seat *seat, pst_ns now)
 {
-    pst_ns age = seat->observed_at == PST_NEVER ? PST_NEVER : now - seat->observed_at;
+    pst_ns age = pst_seat_own_age(seat, now);
 
-    uint32_t asked = seat->config->awaits_signals;
-
-    if (seat->config->gpu_guard_ppm > 0)
-        asked |= 1u << PST_SIGNAL_GPU;
     for (unsigned kind = 0; kind < PST_SIGNAL_COUNT; kind++) {
-        if ((asked >> kind & 1) != 0)
+        if ((pst_seat_awaited(seat) >> kind & 1) != 0)
             age = pst_max_u64(age, pst_signals_age(&seat->signals, (enum pst_signal)kind, now));
     }
     return age;

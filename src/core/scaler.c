@@ -150,6 +150,22 @@ bool pst_scaler_decision(const struct pst_scaler *scaler, uint16_t pool,
     return true;
 }
 
+void pst_scaler_inputs(const struct pst_scaler *scaler, uint16_t pool, pst_ns now,
+                       struct pst_scaler_inputs *ret_inputs)
+{
+    const struct pst_scaler_seat *seat;
+
+    PST_ASSERT(pool < scaler->config.pools_count);
+    seat = &scaler->seats[pool];
+    now = pst_max_u64(now, scaler->now); /* nothing was told later */
+    ret_inputs->own_age = pst_seat_own_age(seat, now);
+    ret_inputs->awaited = pst_seat_awaited(seat);
+    for (int s = 0; s < PST_SIGNAL_COUNT; s++) {
+        ret_inputs->values[s] = seat->signals.of[s].value;
+        ret_inputs->ages[s] = pst_signals_age(&seat->signals, (enum pst_signal)s, now);
+    }
+}
+
 void pst_scaler_verify(const struct pst_scaler *scaler)
 {
     for (uint16_t p = 0; p < scaler->config.pools_count; p++) {
@@ -221,4 +237,16 @@ const char *pst_rule_name(enum pst_scaler_rule rule)
 
     PST_ASSERT(rule < PST_RULE_COUNT);
     return names[rule];
+}
+
+const char *pst_signal_name(enum pst_signal signal)
+{
+    static const char *const names[PST_SIGNAL_COUNT] = {
+        [PST_SIGNAL_GPU] = "gpu",         [PST_SIGNAL_ERRORS] = "errors",
+        [PST_SIGNAL_LATENCY] = "latency", [PST_SIGNAL_ROLLOUT] = "rollout",
+        [PST_SIGNAL_QUOTA] = "quota",
+    };
+
+    PST_ASSERT(signal < PST_SIGNAL_COUNT);
+    return names[signal];
 }

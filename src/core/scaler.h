@@ -298,6 +298,15 @@ pst_ns pst_scaler_deadline(const struct pst_scaler *scaler); /* PST_NEVER: befor
 /* The last decision of a pool; kind DECISION. False: none yet. */
 bool pst_scaler_decision(const struct pst_scaler *scaler, uint16_t pool,
                          struct pst_scaler_action *ret_decision);
+/* What a pool is decided by, and how old it is. */
+struct pst_scaler_inputs {
+    uint64_t values[PST_SIGNAL_COUNT]; /* as told; of QUOTA, what is left; 0: not known */
+    pst_ns ages[PST_SIGNAL_COUNT];     /* PST_NEVER: not known */
+    pst_ns own_age;                    /* of what the gate counted; PST_NEVER: not known */
+    uint64_t awaited;                  /* 1 << enum pst_signal: must be fresh */
+};
+void pst_scaler_inputs(const struct pst_scaler *scaler, uint16_t pool, pst_ns now,
+                       struct pst_scaler_inputs *ret_inputs);
 /*
  * What whoever keeps a number of replicas must be told now; it may change with every step.
  *
@@ -323,5 +332,6 @@ void pst_scaler_verify(const struct pst_scaler *scaler);
 const char *pst_term_name(enum pst_term term); /* "now" … */
 const char *pst_veto_name(enum pst_veto veto); /* "max" … */
 const char *pst_rule_name(enum pst_scaler_rule rule);
+const char *pst_signal_name(enum pst_signal signal); /* "gpu" … */
 
 #endif

@@ -151,6 +151,17 @@ static inline bool pst_seat_waits(const struct pst_scaler_seat *seat)
 {
     return !seat->synced && (seat->config->awaits_synced || pst_seat_is_kept(seat));
 }
+/* Of what the gate counted; PST_NEVER: nothing yet. */
+static inline pst_ns pst_seat_own_age(const struct pst_scaler_seat *seat, pst_ns now)
+{
+    return seat->observed_at == PST_NEVER ? PST_NEVER : now - seat->observed_at;
+}
+/* Signals that must be fresh, 1 << enum pst_signal. */
+static inline uint32_t pst_seat_awaited(const struct pst_scaler_seat *seat)
+{
+    return seat->config->awaits_signals |
+           (seat->config->gpu_guard_ppm > 0 ? 1u << PST_SIGNAL_GPU : 0);
+}
 
 /* scaler.c: a new action at the outbox's end, of that kind, otherwise zero. */
 struct pst_scaler_action *pst_scaler_say(struct pst_scaler *scaler,

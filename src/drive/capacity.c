@@ -112,6 +112,7 @@ static void decided(struct pst_capacity *capacity, const struct pst_scaler_actio
     kept->next = (kept->next + 1) % PST_CAPACITY_KEPT;
     kept->count += kept->count < PST_CAPACITY_KEPT;
     *decision = (struct pst_capacity_decision){.at = capacity->now, .action = *action};
+    pst_scaler_inputs(capacity->scaler, action->pool, capacity->now, &decision->inputs);
     if (capacity->wall_ns != 0)
         decision->wall_ns = capacity->wall_ns + pst_sub_sat(capacity->now, capacity->wall_at);
     capacity->handlers.decided(capacity->handlers.user, decision);

@@ -29,6 +29,7 @@ struct pst_capacity_decision {
     pst_ns at;                       /* monotonic */
     uint64_t wall_ns;                /* since 1970, UTC; 0: not known */
     struct pst_scaler_action action; /* kind DECISION */
+    struct pst_scaler_inputs inputs; /* as old as they were then */
 };
 
 struct pst_capacity_handlers {

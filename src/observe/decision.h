@@ -23,7 +23,11 @@ void pst_decision_explain(struct pst_text *text, const struct pst_view *view, ui
 /* One line of those that are kept, for people. */
 void pst_decision_brief(struct pst_text *text, const struct pst_capacity_decision *decision,
                         pst_ns now);
-/* What the last decision of a pool says now; `at` is now. False: none yet. */
+/* Worth showing: it is configured, or was ever told. */
+bool pst_decision_has_signal(const struct pst_scaler_inputs *inputs, enum pst_signal signal);
+/* Its value is in parts per million, and shown as a fraction; of others it is a number. */
+bool pst_decision_is_share(enum pst_signal signal);
+/* What the last decision of a pool says now; `at` and its inputs' ages are of now. False: none yet. */
 bool pst_decision_last(const struct pst_view *view, uint16_t pool,
                        struct pst_capacity_decision *ret_decision);
 

@@ -99,9 +99,9 @@ static pst_ns wanted_since(const struct pst_view *view, uint16_t pool,
     return since;
 }
 
-/* What it was decided by, and since when it is so. */
-static void put_inputs(struct pst_text *text, const struct pst_scaler_action *action,
-                       pst_ns wanted_for)
+/* The measures behind it, and since when it is so. */
+static void put_measures(struct pst_text *text, const struct pst_scaler_action *action,
+                         pst_ns wanted_for)
 {
     pst_text_put(text, "    backlog: ");
     put_ms(text, action->u.decision.backlog_ms);
@@ -111,6 +111,36 @@ static void put_inputs(struct pst_text *text, const struct pst_scaler_action *ac
     put_ms(text, action->u.decision.oldest_input_ms);
     pst_text_print(text, "\n    %u wanted, for %llu s now\n", action->u.decision.desired,
                    (unsigned long long)(wanted_for / PST_S));
+}
+
+static void put_age(struct pst_text *text, pst_ns age)
+{
+    if (age == PST_NEVER)
+        pst_text_put(text, " not known");
+    else
+        pst_text_print(text, " %llu.%03u s old", (unsigned long long)(age / PST_S),
+                       (unsigned)(age % PST_S / PST_MS));
+}
+
+/* What is configured or was ever told, and how old it is. */
+static void put_inputs(struct pst_text *text, const struct pst_scaler_inputs *inputs)
+{
+    pst_text_put(text, "inputs: own counts");
+    put_age(text, inputs->own_age);
+    for (int s = 0; s < PST_SIGNAL_COUNT; s++) {
+        enum pst_signal signal = (enum pst_signal)s;
+        unsigned long long value = inputs->values[s];
+
+        if (!pst_decision_has_signal(inputs, signal))
+            continue;
+        pst_text_print(text, "; %s", pst_signal_name(signal));
+        if (inputs->ages[s] != PST_NEVER && pst_decision_is_share(signal))
+            pst_text_print(text, " %llu.%03llu,", value / PST_PPM, value % PST_PPM / 1000);
+        else if (inputs->ages[s] != PST_NEVER)
+            pst_text_print(text, " %llu,", value);
+        put_age(text, inputs->ages[s]);
+    }
+    pst_text_put(text, "\n");
 }
 
 static void put_number(struct pst_text *text, const struct pst_view *view, uint16_t pool)
@@ -146,7 +176,9 @@ void pst_decision_explain(struct pst_text *text, const struct pst_view *view, ui
                    action->u.decision.draining);
     put_terms(text, action);
     put_vetoes(text, action->u.decision.vetoes);
-    put_inputs(text, action, last.at - wanted_since(view, pool, &last));
+    put_measures(text, action, last.at - wanted_since(view, pool, &last));
+    pst_text_put(text, "    ");
+    put_inputs(text, &last.inputs);
     put_number(text, view, pool);
 }
 
@@ -167,5 +199,6 @@ void pst_decision_brief(struct pst_text *text, const struct pst_capacity_decisio
         if ((action->u.decision.vetoes & 1u << v) != 0)
             pst_text_print(text, ", %s", pst_veto_name((enum pst_veto)v));
     }
-    pst_text_put(text, "\n");
+    pst_text_put(text, "; ");
+    put_inputs(text, &decision->inputs);
 }

@@ -230,6 +230,40 @@ static void test_record(void **state)
         assert_true(pst_rule_name((enum pst_scaler_rule)r)[0] != '\0');
 }
 
+/* Each with its own age; what was never told is not known, and what is missing only grows old. */
+static void test_inputs(void **state)
+{
+    struct pst_scaler_config config = world_config();
+    struct pst_scaler_inputs inputs;
+    struct world w;
+    pst_ns seen;
+
+    (void)state;
+    config.pools[0].awaits_signals = 1u << PST_SIGNAL_ERRORS;
+    config.pools[0].gpu_guard_ppm = 500000;
+    world_init(&w, &config, "inputs");
+    pst_scaler_inputs(w.scaler, 0, w.now, &inputs);
+    assert_true(inputs.own_age == PST_NEVER);
+    for (int s = 0; s < PST_SIGNAL_COUNT; s++)
+        assert_true(inputs.ages[s] == PST_NEVER && inputs.values[s] == 0);
+    assert_int_equal(inputs.awaited, 1u << PST_SIGNAL_ERRORS | 1u << PST_SIGNAL_GPU);
+    world_play(&w, "r1 +10 blind +3");
+    seen = w.now - 4 * PST_S;
+    world_signal(&w, PST_SIGNAL_GPU, 620000, 2 * PST_S);
+    world_signal(&w, PST_SIGNAL_QUOTA, 0, 0);
+    world_signal(&w, PST_SIGNAL_QUOTA, 7, PST_NEVER);
+    pst_scaler_inputs(w.scaler, 0, w.now + 100 * PST_MS, &inputs);
+    assert_int_equal(inputs.own_age, w.now + 100 * PST_MS - seen);
+    assert_int_equal(inputs.values[PST_SIGNAL_GPU], 620000);
+    assert_int_equal(inputs.ages[PST_SIGNAL_GPU], 2100 * PST_MS);
+    assert_int_equal(inputs.values[PST_SIGNAL_QUOTA], 0);
+    assert_int_equal(inputs.ages[PST_SIGNAL_QUOTA], 100 * PST_MS);
+    assert_true(inputs.ages[PST_SIGNAL_ERRORS] == PST_NEVER);
+    pst_scaler_inputs(w.scaler, 0, 0, &inputs); /* no sooner than its last step */
+    assert_int_equal(inputs.own_age, w.now - seen);
+    world_done(&w);
+}
+
 /* ---- configurations ---- */
 
 static void test_configuration(void **state)
@@ -515,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_retrying_clients_do_not_multiply),
         cmocka_unit_test(test_start_times_are_measured),
         cmocka_unit_test(test_record),
+        cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_configuration),
         cmocka_unit_test(test_appended_pool),
         cmocka_unit_test(test_index_with_a_new_owner),

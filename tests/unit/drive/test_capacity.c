@@ -389,6 +389,42 @@ static void decisions_are_kept_newest_first(void **state)
     world_end(&w);
 }
 
+/* As old as they were then: what is told later makes no kept decision younger. */
+static void a_decision_is_kept_with_the_ages_of_its_inputs(void **state)
+{
+    struct pst_scaler_event gpu = {.kind = PST_SCALER_SIGNAL};
+    struct pst_capacity_decision first, last, again;
+    struct world w;
+
+    (void)state;
+    world_begin(&w, 1);
+    assert_true(pst_capacity_decision(w.capacity, 0, 0, &first));
+    assert_int_equal(first.inputs.own_age, 0);
+    assert_true(first.inputs.ages[PST_SIGNAL_GPU] == PST_NEVER);
+    gpu.now = w.now;
+    gpu.u.signal.kind = PST_SIGNAL_GPU;
+    gpu.u.signal.value = 620000;
+    gpu.u.signal.age = 2 * PST_S;
+    pst_capacity_event(w.capacity, &gpu);
+    do {
+        second(&w);
+        assert_true(pst_capacity_decision(w.capacity, 0, 0, &last));
+    } while (last.at == first.at);
+    assert_int_equal(last.inputs.own_age, 0);
+    assert_int_equal(last.inputs.values[PST_SIGNAL_GPU], 620000);
+    assert_int_equal(last.inputs.ages[PST_SIGNAL_GPU], last.at - first.at + 2 * PST_S);
+    word(&w, "+120");
+    for (uint32_t i = 0; pst_capacity_decision(w.capacity, 0, i, &again); i++) {
+        if (again.at == last.at)
+            assert_memory_equal(&again.inputs, &last.inputs, sizeof last.inputs);
+        else if (again.at == first.at)
+            assert_memory_equal(&again.inputs, &first.inputs, sizeof first.inputs);
+        else
+            assert_true(again.inputs.ages[PST_SIGNAL_GPU] > last.inputs.ages[PST_SIGNAL_GPU]);
+    }
+    world_end(&w);
+}
+
 static void a_reconfiguration_acts_on_its_next_tick(void **state)
 {
     struct pst_scaler_config config = scaler_config();
@@ -415,6 +451,7 @@ int main(void)
         cmocka_unit_test(a_drain_is_not_over_before_its_last_request),
         cmocka_unit_test(a_warm_replica_is_promoted_by_the_gate),
         cmocka_unit_test(decisions_are_kept_newest_first),
+        cmocka_unit_test(a_decision_is_kept_with_the_ages_of_its_inputs),
         cmocka_unit_test(a_reconfiguration_acts_on_its_next_tick),
     };
 
