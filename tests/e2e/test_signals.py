@@ -123,9 +123,9 @@ def test_a_page_that_says_nothing_stops_nothing(gateway, upstream, page, why):
 
 
 def test_what_others_run_on_an_engine_takes_our_slots(gateway, upstream):
-    """Four slots, three of them another's: we send one at a time, until it has left."""
+    """Four slots, and others run more than that: we send one at a time, until they have left."""
     u = upstream()
-    u.health = (200, b"vllm:num_requests_running 3.0\nvllm:num_requests_waiting 0.0\n")
+    u.health = (200, b"vllm:num_requests_running 9.0\nvllm:num_requests_waiting 0.0\n")
     gw = gateway(pools=[config.pool([u], engine="vllm", signals={"engine": "500ms"})], ready=1)
     eventually(lambda: u.probes.count(("GET", "/metrics")) >= 2, lambda: str(u.probes))
     clients = [gw.client() for _ in range(4)]
