@@ -74,8 +74,8 @@ def test_rolling_update_of_the_gateway_under_load(cluster, installed):
             return rolling.poll() is None or len(installed.pods("gateway")) > 1
         low = lowest_while(installed, going, "the rollout")
         assert rolling.returncode == 0 and low >= before, f"{before} became {low}"
-        print("held at most", most)
-        assert max(most.values()) < 8, most
+        # Where the old one has all four, the new one has the one that keeps it from starving; what was seen is a second old.
+        assert max(most.values()) <= 6, most
     assert users.problems == []
 
 

@@ -37,6 +37,12 @@ class Users:
     def stream(self, tokens, priority="low"):
         self._start(self._one, tokens, priority)
 
+    def burst(self, count, tokens, priority="low"):
+        """All in one moment: nobody asks before everybody is connected."""
+        together = threading.Barrier(count)
+        for _ in range(count):
+            self._start(self._one, tokens, priority, together)
+
     def steady(self, workers, tokens, priority="low"):
         """So many users, each asking again as soon as it was answered, until the end."""
         for _ in range(workers):
@@ -46,12 +52,15 @@ class Users:
         while not self.ending.is_set():
             self._one(tokens, priority)
 
-    def _one(self, tokens, priority):
+    def _one(self, tokens, priority, together=None):
         body = json.dumps({"model": MODEL, "stream": True, "max_tokens": tokens,
                            "messages": [{"role": "user", "content": "hello"}]})
         problem = None
         try:
             connection = http.client.HTTPConnection(self.installed.endpoint(), GATEWAY_PORT, timeout=150)
+            if together:
+                connection.connect()
+                together.wait(60)
             connection.request("POST", "/v1/chat/completions", body,
                                {"Content-Type": "application/json", "X-Priority": priority})
             response = connection.getresponse()
@@ -67,7 +76,7 @@ class Users:
             elif not events or events[-1] != "data: [DONE]" or any('"error"' in e for e in events):
                 problem = f"broken stream of {len(events)} events, last {events[-1:]}"
             connection.close()
-        except (OSError, http.client.HTTPException, AssertionError) as e:
+        except (OSError, http.client.HTTPException, threading.BrokenBarrierError, AssertionError) as e:
             problem = repr(e)
         with self.lock:
             self.done += 1
