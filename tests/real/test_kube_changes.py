@@ -137,8 +137,10 @@ def test_crash_looping_pod(cluster, installed):
 def test_gpus_exhausted(cluster, installed):
     """More is wanted than the node has: pods stay Pending, nothing is lost, and fewer are wanted again after."""
     with Users(installed) as users:
-        for _ in range(400):
-            users.stream(100)
+        for _ in range(4):  # what an answer takes is known then
+            users.stream(150)
+        eventually(lambda: users.done == 4, lambda: installed.tell("answers"))
+        users.burst(400, 150)
         eventually(lambda: any(c.get("reason") == "Unschedulable" for p in installed.engines()
                                for c in p["status"].get("conditions", [])), lambda: installed.tell("a pod without a GPU"))
         most = installed.replicas()
