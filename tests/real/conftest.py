@@ -14,7 +14,7 @@ from installation import Installation, Names  # noqa: E402
 def cluster(tmp_path_factory):
     if not (BIN / "kube-apiserver").exists():
         pytest.skip("tools/real-parts: not installed")
-    c = Cluster(tmp_path_factory.mktemp("kube"), gpus=10)
+    c = Cluster(tmp_path_factory.mktemp("kube"), gpus=7)
     yield c
     c.close()
 

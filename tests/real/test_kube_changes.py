@@ -36,8 +36,7 @@ def test_scaler_gone_and_without_an_answer(cluster, installed):
     """Killed in a burst, it comes back without the right to see pods: it says UNAVAILABLE, and the engines stay."""
     with Users(installed) as users:
         users.steady(24, 50)
-        installed.until_replicas(lambda n: n >= 3, "a burst's replicas")
-        users.started(30)
+        users.grow(3)
         before = installed.replicas()
         installed.give_token("revoked")
         pod = installed.gateways()[0]["metadata"]["name"]
@@ -58,9 +57,8 @@ def test_scaler_gone_and_without_an_answer(cluster, installed):
 def test_rolling_update_of_the_gateway_under_load(cluster, installed):
     """Two at once for the length of a drain: replicas are not reduced, streams end whole, slots are not doubled."""
     with Users(installed) as users:
-        users.steady(12, 60)
-        installed.until_replicas(lambda n: n >= 2, "replicas under load")
-        users.started(24)
+        users.steady(24, 60)
+        users.grow(2)
         for _ in range(3):
             users.stream(400)
         before, most = installed.replicas(), {}
@@ -81,9 +79,8 @@ def test_rolling_update_of_the_gateway_under_load(cluster, installed):
 
 def test_rolling_update_of_engines_under_load(cluster, installed):
     with Users(installed) as users:
-        users.steady(8, 40)
-        installed.until_replicas(lambda n: n >= 2, "replicas under load")
-        installed.until_ready(2)
+        users.steady(16, 40)
+        users.grow(2)
         old = {p["metadata"]["name"] for p in installed.engines()}
         rolling = rollout(installed, "penstock-chat")
         assert rolling.wait(120) == 0
@@ -94,9 +91,8 @@ def test_rolling_update_of_engines_under_load(cluster, installed):
 def test_eviction(cluster, installed):
     """A pod that is evicted is drained at once and replaced; its streams end whole."""
     with Users(installed) as users:
-        users.steady(6, 60)
-        installed.until_replicas(lambda n: n >= 2, "replicas under load")
-        installed.until_ready(2)
+        users.steady(16, 60)
+        users.grow(2)
         name = installed.ready_engines()[0]["metadata"]["name"]
         evict = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": installed.namespace}}
         installed.kubectl("create", "--raw", f"/api/v1/namespaces/{installed.namespace}/pods/{name}/eviction", "-f", "-",
@@ -110,9 +106,8 @@ def test_eviction(cluster, installed):
 def test_crash_looping_pod(cluster, installed):
     """Engines that die again and again cost what they had begun, and add no replica after replica."""
     with Users(installed) as users:
-        users.steady(16, 50)
-        installed.until_replicas(lambda n: n >= 3, "replicas under load")
-        installed.until_ready(3)
+        users.steady(24, 50)
+        users.grow(3)
         before = most = installed.replicas()
         crashes = 0
         while crashes < 2:
@@ -138,9 +133,9 @@ def test_gpus_exhausted(cluster, installed):
     """More is wanted than the node has: pods stay Pending, nothing is lost, and fewer are wanted again after."""
     with Users(installed) as users:
         for _ in range(4):  # what an answer takes is known then
-            users.stream(150)
+            users.stream(50)
         eventually(lambda: users.done == 4, lambda: installed.tell("answers"))
-        users.burst(400, 150)
+        users.burst(800, 50)
         eventually(lambda: any(c.get("reason") == "Unschedulable" for p in installed.engines()
                                for c in p["status"].get("conditions", [])), lambda: installed.tell("a pod without a GPU"))
         most = installed.replicas()

@@ -49,8 +49,7 @@ def test_prometheus_trigger(cluster, installed, servers):
     installed.apply([yaml.safe_load(text.replace("@PROMETHEUS@", f"http://127.0.0.1:{port}"))])
     installed.until_scaled()
     with Users(installed) as users:
-        for _ in range(160):
-            users.stream(100)
+        users.burst(480, 50)
         installed.until_replicas(lambda n: n >= 5, "a burst's replicas")
         servers[-1].stop()
     assert users.problems == []

@@ -38,7 +38,7 @@ def pod_network():
 
 
 class Cluster:
-    def __init__(self, folder, gpus=8):
+    def __init__(self, folder, gpus=7):
         self.folder, self._tls = Path(folder), None
         self.env = {**os.environ, **free_ports(PORTS), "REAL_BIN": str(BIN),
                     "KUBECONFIG": str(self.folder / "kubeconfig")}

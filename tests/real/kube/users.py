@@ -43,6 +43,12 @@ class Users:
         for _ in range(count):
             self._start(self._one, tokens, priority, together)
 
+    def grow(self, engines):
+        """A burst that needs so many engines, until they are there: users who wait for their answers ask for no more than they get."""
+        self.burst(80 * engines, 50)
+        self.installed.until_replicas(lambda n: n >= engines, f"{engines} replicas for a burst")
+        self.installed.until_ready(engines)
+
     def steady(self, workers, tokens, priority="low"):
         """So many users, each asking again as soon as it was answered, until the end."""
         for _ in range(workers):
