@@ -4,7 +4,7 @@ CONFIG ?= penstock.yaml
 ENGINE ?=
 NAME ?=
 
-.PHONY: help demo run build check check-real check-kube bench fuzz format lint clean
+.PHONY: help demo run build check check-real bench fuzz format lint clean
 
 help:
 	@echo 'make demo              engines, gateway and load on loopback: FIFO beside priorities'
@@ -12,8 +12,7 @@ help:
 	@echo 'make run CONFIG=FILE   the gateway'
 	@echo 'make build             build/release/bin/penstock'
 	@echo 'make check             format, lint, unit tests, sanitizers, end-to-end tests'
-	@echo 'make check-real        what takes longer: sanitizers end to end, fuzzing, recordings'
-	@echo 'make check-kube        the whole loop on a real control plane with KEDA (builds it first: ten minutes)'
+	@echo 'make check-real        what takes longer: a real control plane with KEDA, sanitizers end to end, fuzzing, recordings'
 	@echo 'make bench [NAME=...]  all figures, or one, into build/bench.json'
 	@echo 'make fuzz              every fuzz target for a minute'
 	@echo 'make format | lint     clang-format, clang-tidy on every file'
@@ -39,10 +38,6 @@ check:
 check-real:
 	@tools/install-deps real
 	@tools/check-real
-
-check-kube:
-	@tools/install-deps kube
-	@tools/check-kube
 
 bench:
 	@tools/install-deps bench

@@ -235,7 +235,7 @@ static void announce(struct pst_fleet *fleet, struct pst_replica *replica,
         pst_slots_caution(&replica->slots, fleet->taken);
     replica->asleep_until = 0;
     replica->still_asked = false;
-    replica->places_most = replica->places;
+    replica->places_most = replica->places_least = replica->places;
     pst_hearsay_init(&replica->hearsay, replica->places, fleet->now);
     pst_lifecycle_begin(fleet, replica, event->u.replica.state);
     if (starts_on) { /* its process listens now: its start began before */

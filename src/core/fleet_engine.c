@@ -17,12 +17,13 @@ static void limit(struct pst_fleet *fleet, struct pst_replica *replica,
     uint32_t gateways = config->gateways > 1 ? config->gateways : 1;
     struct pst_hearsay_ours ours = {
         .most = replica->places_most,
+        .least = replica->places_least,
         .slots = pst_slots_base(slots, fleet->now),
         .whole = (uint32_t)pst_min_u64((uint64_t)configured * gateways, UINT32_MAX),
     };
     uint32_t count;
 
-    replica->places_most = replica->places;
+    replica->places_most = replica->places_least = replica->places;
     if (!pst_hearsay_load(&replica->hearsay, sample, &ours, fleet->now, &count))
         return;
     if (count < configured)

@@ -111,7 +111,7 @@ struct pst_replica {
     uint32_t begun;       /* of them, past their first byte */
     uint32_t suspects;    /* of them, suspects before their first byte */
     uint32_t places;      /* taken: by attempts, lags and a MODEL probe */
-    uint32_t places_most; /* since its engine last spoke of itself */
+    uint32_t places_most, places_least; /* since its engine last spoke of itself */
     uint64_t work;
     uint64_t last_taken;
 

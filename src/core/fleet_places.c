@@ -35,6 +35,13 @@ void pst_places_take(struct pst_fleet *fleet, struct pst_replica *replica, uint3
         replica->suspects++;
 }
 
+static void fewer(struct pst_replica *replica, uint32_t places)
+{
+    replica->places -= places;
+    if (replica->places < replica->places_least)
+        replica->places_least = replica->places;
+}
+
 static void lag(struct pst_replica *replica, uint32_t places, pst_ns until)
 {
     struct pst_lags *lags = &replica->lags;
@@ -77,7 +84,7 @@ void pst_places_free(struct pst_fleet *fleet, struct pst_replica *replica, uint3
     if (lag_for > 0 && attempt->places > 0)
         lag(replica, attempt->places, pst_add_sat(fleet->now, lag_for));
     else
-        replica->places -= attempt->places;
+        fewer(replica, attempt->places);
     ticket->last_replica = replica->id;
     ticket->replica = PST_REPLICA_ALL;
 }
@@ -92,7 +99,7 @@ void pst_places_expire_lags(struct pst_replica *replica, pst_ns now)
     struct pst_lags *lags = &replica->lags;
 
     while (lags->count > 0 && lags->ring[lags->first].until <= now) {
-        replica->places -= lags->ring[lags->first].places;
+        fewer(replica, lags->ring[lags->first].places);
         lags->first = (lags->first + 1) % PST_FLEET_LAGS;
         lags->count--;
     }

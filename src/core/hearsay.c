@@ -18,12 +18,14 @@ void pst_hearsay_init(struct pst_hearsay *hearsay, uint32_t inflight, pst_ns now
     *hearsay = (struct pst_hearsay){.beyond = UINT32_MAX, .can_run = UINT32_MAX};
     hearsay->past[0].until = now;
     hearsay->past[0].most = inflight;
+    hearsay->past[0].least = inflight;
 }
 
 /* Nothing that was learned holds; and what is said next is not the first that is heard. */
 static void forget_load(struct pst_hearsay *hearsay)
 {
-    hearsay->beyond = 0;
+    hearsay->beyond = hearsay->within = 0;
+    hearsay->others = 0;
     hearsay->waiting = 0;
     hearsay->can_run = UINT32_MAX;
 }
@@ -52,23 +54,28 @@ enum pst_hearsay_motion pst_hearsay_motion(struct pst_hearsay *hearsay,
 }
 
 /* The moment that runs ends now, unless it is too short to be one of its own. */
-static void note_ours(struct pst_hearsay *hearsay, uint32_t most, pst_ns now)
+static void note_ours(struct pst_hearsay *hearsay, const struct pst_hearsay_ours *ours, pst_ns now)
 {
     uint32_t before = (hearsay->newest + PST_HEARSAY_MOMENTS - 1) % PST_HEARSAY_MOMENTS;
+    uint32_t most = ours->most, least = ours->least;
 
-    if (hearsay->past[hearsay->newest].until - hearsay->past[before].until >= MOMENT)
+    if (hearsay->past[hearsay->newest].until - hearsay->past[before].until >= MOMENT) {
         hearsay->newest = (hearsay->newest + 1) % PST_HEARSAY_MOMENTS;
-    else
+    } else {
         most = (uint32_t)pst_max_u64(most, hearsay->past[hearsay->newest].most);
+        least = (uint32_t)pst_min_u64(least, hearsay->past[hearsay->newest].least);
+    }
     hearsay->past[hearsay->newest].until = now;
     hearsay->past[hearsay->newest].most = most;
+    hearsay->past[hearsay->newest].least = least;
 }
 
-/* The most that we had in flight when it was so, or up to LAG before. */
-static uint32_t ours_around(const struct pst_hearsay *hearsay, pst_ns at)
+/* What we had in flight when it was so, or up to LAG before: the most and the least. */
+static void ours_around(const struct pst_hearsay *hearsay, pst_ns at, uint32_t *ret_most,
+                        uint32_t *ret_least)
 {
     pst_ns since = pst_sub_sat(at, LAG);
-    uint32_t most = 0;
+    uint32_t most = 0, least = UINT32_MAX;
 
     for (uint32_t n = 0; n < PST_HEARSAY_MOMENTS; n++) {
         uint32_t moment = (hearsay->newest + PST_HEARSAY_MOMENTS - n) % PST_HEARSAY_MOMENTS;
@@ -77,10 +84,31 @@ static uint32_t ours_around(const struct pst_hearsay *hearsay, pst_ns at)
 
         if (hearsay->past[moment].until < since)
             break;
-        if (oldest || hearsay->past[before].until <= at)
+        if (oldest || hearsay->past[before].until <= at) {
             most = (uint32_t)pst_max_u64(most, hearsay->past[moment].most);
+            least = (uint32_t)pst_min_u64(least, hearsay->past[moment].least);
+        }
     }
-    return most;
+    *ret_most = most;
+    *ret_least = least == UINT32_MAX ? 0 : least;
+}
+
+/* What others run there, from what it holds in all. */
+static uint32_t believe(struct pst_hearsay *hearsay, uint64_t held, uint32_t most, uint32_t least)
+{
+    uint32_t beyond = (uint32_t)pst_min_u64(pst_sub_sat(held, most), UINT32_MAX - 1);
+    uint32_t within = (uint32_t)pst_min_u64(pst_sub_sat(held, least), UINT32_MAX - 1);
+    uint64_t least_others = pst_min_u64(beyond, hearsay->beyond);
+    uint64_t most_others = pst_max_u64(within, hearsay->within);
+    uint64_t others = hearsay->others;
+
+    hearsay->beyond = beyond;
+    hearsay->within = within;
+    if (least_others == 0)
+        others -= (others + 3) / 4;
+    others = pst_min_u64(pst_max_u64(others, least_others), most_others);
+    hearsay->others = (uint32_t)others;
+    return hearsay->others;
 }
 
 /* From what waits inside it: how much it can run. @full: all slots that we may use were in use. */
@@ -108,21 +136,18 @@ bool pst_hearsay_load(struct pst_hearsay *hearsay, const struct pst_hearsay_samp
                       const struct pst_hearsay_ours *ours, pst_ns now, uint32_t *ret_limit)
 {
     uint32_t waiting = sample->waiting == UNSAID ? 0 : sample->waiting;
-    uint32_t then, beyond, others, can_run;
+    uint32_t most, least, others, can_run;
 
-    note_ours(hearsay, ours->most, now);
+    note_ours(hearsay, ours, now);
     if (sample->running == UNSAID || sample->at <= hearsay->load_at)
         return false;
     if (hearsay->load_at != 0 && sample->at - hearsay->load_at > PST_HEARSAY_KEPT)
         forget_load(hearsay);
     hearsay->load_at = sample->at;
 
-    then = ours_around(hearsay, sample->at);
-    beyond = (uint32_t)pst_min_u64(pst_sub_sat((uint64_t)sample->running + waiting, then),
-                                   UINT32_MAX - 1);
-    others = (uint32_t)pst_min_u64(beyond, hearsay->beyond);
-    hearsay->beyond = beyond;
-    learn(hearsay, sample, ours->whole, then >= ours->slots);
+    ours_around(hearsay, sample->at, &most, &least);
+    others = believe(hearsay, (uint64_t)sample->running + waiting, most, least);
+    learn(hearsay, sample, ours->whole, most >= ours->slots);
 
     can_run = (uint32_t)pst_min_u64(hearsay->can_run, ours->whole);
     if (others == 0 && can_run == ours->whole)

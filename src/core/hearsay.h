@@ -6,8 +6,11 @@
  * it seconds late; and when nobody asks it any more, work must go on.
  *
  * So it corrects, and slowly:
- *   others    what it holds beyond the most that we had in flight around then, in two samples in a row
- *             (but the first of a replica counts at once: whoever was there before us still drains)
+ *   others    between what it holds beyond the most that we had in flight around then, and beyond the
+ *             least, each as two samples in a row have it (but the first of a replica counts at once:
+ *             whoever was there before us still drains). What was believed is kept where it lies between
+ *             the two: two gateways that each took what the other just left would take turns in taking
+ *             all. Where none need be there it falls, by a quarter with every sample
  *   can run   where sequences wait inside it in two samples in a row, and its cache or our slots are full,
  *             half-way down to what runs; up again by 1/32 with every sample in which nothing waits
  *   limit     what it can run, less the others'; at least one
@@ -29,7 +32,9 @@
 
 struct pst_hearsay {
     pst_ns load_at;   /* of the newest sample that said what runs; 0: none */
-    uint32_t beyond;  /* ours, in that sample */
+    uint32_t beyond;  /* the most of ours, in that sample: others at least; UINT32_MAX: none was heard */
+    uint32_t within;  /* beyond the least of ours: others at most */
+    uint32_t others;  /* believed */
     uint32_t waiting; /* in it */
     uint32_t can_run; /* UINT32_MAX: whatever it is given */
 
@@ -37,10 +42,10 @@ struct pst_hearsay {
     uint64_t tokens;
     uint32_t running; /* in it */
 
-    /* The most that we had in flight, between one moment and the next. */
+    /* What we had in flight, between one moment and the next. */
     struct {
         pst_ns until;
-        uint32_t most;
+        uint32_t most, least;
     } past[PST_HEARSAY_MOMENTS];
     uint32_t newest;
 };
@@ -54,6 +59,7 @@ struct pst_hearsay_sample {
 /* What we know ourselves. */
 struct pst_hearsay_ours {
     uint32_t most;  /* in flight since the last sample, or since init */
+    uint32_t least; /* likewise */
     uint32_t slots; /* that we may use now */
     uint32_t whole; /* that the engine is said to have, for all that share it */
 };
@@ -75,7 +81,7 @@ enum pst_hearsay_motion pst_hearsay_motion(struct pst_hearsay *hearsay,
 
 /*
  * What its load says: false nothing, or the most that we may use is in *ret_limit; UINT32_MAX: no limit.
- * In either case ours->most is noted, and begins anew.
+ * In either case ours->most and ours->least are noted, and begin anew.
  */
 bool pst_hearsay_load(struct pst_hearsay *hearsay, const struct pst_hearsay_sample *sample,
                       const struct pst_hearsay_ours *ours, pst_ns now, uint32_t *ret_limit);

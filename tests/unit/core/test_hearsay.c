@@ -19,7 +19,8 @@
 
 /*
  * Every 5 s a sample, in words:
- *   10:8+2/95=48   of ours at most 10 since the one before; 8 run, 2 wait, 95 % of its cache; limit 48
+ *   10:8+2/95=48   of ours 10 since the one before; 8 run, 2 wait, 95 % of its cache; limit 48
+ *   10.4:…         of ours at most 10, at least 4
  *   -              not said; no limit
  *   =.             says nothing of the limit
  *   ~12 z26        the next is 12 s old; comes 26 s late
@@ -35,7 +36,14 @@ static const struct row {
     {"others later: at their second", SLOTS, "8:8+0/0=- 8:28+0/0=- 8:28+0/0=44"},
     {"one sample alone is noise", SLOTS, "8:8+0/0=- 8:28+0/0=- 8:8+0/0=- 8:28+0/0=-"},
     {"the less of two", SLOTS, "8:8+0/0=- 8:28+0/0=- 8:12+0/0=60 8:28+0/0=60"},
-    {"others leave: at once", SLOTS, "0:24+0/0=40 0:24+0/0=40 0:0+0/0=-"},
+    {"others leave: at their second absence", SLOTS, "0:24+0/0=40 0:24+0/0=40 0:0+0/0=46 0:0+0/0=-"},
+    {"some of them leave", SLOTS, "0:24+0/0=40 0:16+0/0=40 0:16+0/0=48 0:8+0/0=48 0:8+0/0=56"},
+    {"others as ours change: what was believed is kept", SLOTS,
+     "0:24+0/0=40 40.0:64+0/0=40 40.30:58+0/0=40 40.30:60+0/0=40"},
+    {"others who may be there, and then need not", SLOTS,
+     "0:64+0/0=1 64.1:65+0/0=1 64.1:33+0/0=16 64.1:33+0/0=31"},
+    {"ours rise as others leave: a quarter with every sample", SLOTS,
+     "0:32+0/0=32 32.0:32+0/0=40 40.0:40+0/0=46 46.40:46+0/0=51 51.46:51+0/0=55"},
     {"all are others: one slot", SLOTS, "0:64+0/0=1 0:64+0/0=1"},
     {"more than all are others: one", SLOTS, "0:99+0/0=1 0:99+9/99=1"},
     {"others that wait inside it are there, too", SLOTS, "0:20+4/20=40"},
@@ -106,7 +114,9 @@ static void say(struct engine *e, const char *word, uint32_t whole, uint32_t age
     uint32_t limit = 0;
     bool says;
 
-    ours.most = number(&at);
+    ours.most = ours.least = number(&at);
+    if (*at == '.')
+        ours.least = after(&at, '.');
     sample.running = after(&at, ':');
     sample.waiting = after(&at, '+');
     sample.kv_ppm = after(&at, '/');
@@ -239,6 +249,58 @@ static void a_restart_forgets(void **state)
     assert_int_equal(limit, UINT32_MAX);
 }
 
+/* One of two gateways of one engine, with more to do than either may: it holds what it may. */
+struct sharer {
+    struct pst_hearsay hearsay;
+    uint32_t may, held;
+};
+
+static void share(struct sharer *s, uint32_t holds, uint32_t total, pst_ns now)
+{
+    struct pst_hearsay_sample sample = {.at = now, .running = total, .tokens = UINT64_MAX};
+    struct pst_hearsay_ours ours = {.most = (uint32_t)pst_max_u64(holds, s->held),
+                                    .least = (uint32_t)pst_min_u64(holds, s->held),
+                                    .slots = s->may,
+                                    .whole = 4};
+    uint32_t limit;
+
+    s->held = holds;
+    if (pst_hearsay_load(&s->hearsay, &sample, &ours, now, &limit))
+        s->may = limit < 4 ? limit : 4;
+}
+
+/*
+ * The old one drains what it has, beside the new one: four slots are not eight, also after a moment in which
+ * the old one held less than it might, and the new one took that. And when it is gone, all four are used.
+ */
+static void two_gateways_take_no_turns(void **state)
+{
+    struct sharer old = {.may = 4, .held = 4}, new = {.may = 4};
+    uint32_t most = 0, above = 0;
+
+    (void)state;
+    pst_hearsay_init(&old.hearsay, 4, BEGAN);
+    pst_hearsay_init(&new.hearsay, 0, BEGAN);
+    for (uint32_t second = 1; second <= 120; second++) {
+        pst_ns now = BEGAN + second * PST_S;
+        uint32_t old_holds = second < 60 ? old.may : 0;
+        uint32_t new_holds = second > 1 ? new.may : 0; /* it has heard of the engine then */
+        uint32_t total;
+
+        if (second >= 20 && second < 23)
+            old_holds = 1;
+        total = old_holds + new_holds;
+        most = (uint32_t)pst_max_u64(most, total);
+        above += total > 5;
+        share(&old, old_holds, total, now);
+        share(&new, new_holds, total, now);
+    }
+    print_message("at most %u, more than 5 for %u s\n", most, above);
+    assert_in_range(most, 4, 6);
+    assert_in_range(above, 0, 2);
+    assert_int_equal(new.may, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +308,7 @@ int main(void)
         cmocka_unit_test(never_out_of_bounds),
         cmocka_unit_test(motion),
         cmocka_unit_test(a_restart_forgets),
+        cmocka_unit_test(two_gateways_take_no_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
