@@ -101,7 +101,8 @@ int pst_cmd_drain(int argc, char **argv)
          .kind = PST_OPTION_DURATION,
          .value = &drain.deadline,
          .argument = "DURATION",
-         .help = "When to give up (the gateway's `drain.deadline`)."},
+         .help = "When to give up (`drain.deadline`; of a replica its pool's "
+                 "`scaler.drain_deadline`)."},
         {.name = "grace",
          .kind = PST_OPTION_DURATION,
          .value = &drain.grace,

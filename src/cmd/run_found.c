@@ -110,11 +110,13 @@ static bool take(struct pst_run *run, const struct pst_wire_replica *r, uint16_t
 /* One that we did not know, or that has drained, takes no work as it is. */
 static void leave(struct pst_run *run, const struct pst_wire_replica *r)
 {
-    pst_ns span = r->until == 0 ? run->config->drain_deadline : r->until;
+    pst_ns span = r->until;
     uint16_t index;
 
     if (!pst_run_found_index(run, r->key, &index))
         return;
+    if (span == 0)
+        span = run->config->scaler.pools[run->registry.replicas[index].pool].drain_deadline;
     pst_capacity_going(run->capacity, index);
     pst_gateway_leaves(run->gateway, index, pst_add_sat(pst_loop_now(run->loop), span));
 }

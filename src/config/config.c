@@ -21,6 +21,7 @@ static int parse(struct owned *owned, const char *path, const char *text, size_t
     const struct pst_config_reader reader = {&owned->arena, problems};
     const struct pst_tree_node *root;
     struct pst_draft *draft = pst_arena_take(&owned->arena, sizeof *draft);
+    struct pst_items variables = {0};
     int rc;
 
     if (draft == NULL)
@@ -28,8 +29,10 @@ static int parse(struct owned *owned, const char *path, const char *text, size_t
     rc = pst_tree_read(text, len, &owned->arena, problems, &root);
     if (rc != PST_OK)
         return rc;
-    pst_schema_read(&pst_schema, root, draft, secrets, &owned->arena, problems);
+    pst_schema_read(&pst_schema, root, draft, secrets, &variables, &owned->arena, problems);
     pst_draft_resolve(draft, &reader);
+    draft->config.secrets = variables.items;
+    draft->config.secrets_count = variables.count;
     draft->config.path = pst_arena_text(&owned->arena, path, strlen(path));
     draft->config.text = pst_arena_text(&owned->arena, text, len);
     draft->config.text_len = len;

@@ -182,6 +182,8 @@ struct pst_config {
     char *path;
     char *text; /* that it was read from */
     size_t text_len;
+    char **secrets; /* names of variables that engines of ours do not inherit */
+    size_t secrets_count;
     char *listen;       /* data plane */
     char *metrics;      /* NULL: none */
     char *admin;        /* NULL: none */

@@ -85,6 +85,33 @@ static void check_ports(struct pst_resolver *r, const struct pst_draft_pool *poo
     }
 }
 
+static bool has_gpu(const struct pst_draft_pool *pool, uint32_t gpu)
+{
+    const uint32_t *gpus = pool->gpus.items;
+
+    for (size_t i = 0; i < pool->gpus.count; i++) {
+        if (gpus[i] == gpu)
+            return true;
+    }
+    return false;
+}
+
+/* Nor can two use one GPU: an engine takes the memory of all of it. */
+static void check_gpus_of_others(struct pst_resolver *r, const struct pst_draft_pool *pool,
+                                 const struct pst_tree_node *node)
+{
+    const struct pst_draft_pool *pools = r->draft->pools.items;
+    const uint32_t *gpus = pool->gpus.items;
+
+    for (size_t i = 0; i < pool->gpus.count; i++) {
+        for (const struct pst_draft_pool *other = pools; other < pool; other++) {
+            if (has_gpu(other, gpus[i]))
+                PST_RESOLVE_ERROR(r, pst_resolve_item(node, "gpus", i), "gpus: pool '%s' has %u",
+                                  other->own.name == NULL ? "?" : other->own.name, gpus[i]);
+        }
+    }
+}
+
 static void resolve_local(struct pst_resolver *r, struct pst_draft_pool *pool,
                           const struct pst_tree_node *node)
 {
@@ -103,6 +130,10 @@ static void resolve_local(struct pst_resolver *r, struct pst_draft_pool *pool,
     if (!command_says(local, "{port}"))
         PST_RESOLVE_ERROR(r, pst_tree_at(node, "command"),
                           "command: it must say {port}, or every engine would listen on the same");
+    if (pool->ready == PST_DRAFT_NONE && pool->own.engine != PST_ENGINE_TRITON)
+        PST_RESOLVE_ERROR(r, pst_tree_at(pst_tree_at(pool->node, "ready"), "model"),
+                          "ready: none: an engine of ours listens long before its model answers; "
+                          "say completion, embeddings or listed");
     if (r->config->state == NULL)
         PST_RESOLVE_ERROR(r, node,
                           "local: needs `state`, a folder: engines outlive us, and the next start "
@@ -114,6 +145,7 @@ static void resolve_local(struct pst_resolver *r, struct pst_draft_pool *pool,
     }
     check_gpus(r, local, node);
     check_ports(r, pool, node);
+    check_gpus_of_others(r, pool, node);
 }
 
 static void check_kubernetes(struct pst_resolver *r, const struct pst_config_kubernetes *k,

@@ -80,6 +80,7 @@ static int parse(struct pst_scenario_file *file, const char *path, const char *t
     const struct pst_config_reader reader = {&file->arena, problems};
     struct pst_scenario_reader r = {draft, &file->scenario, &file->arena, problems, path};
     const struct pst_tree_node *root;
+    struct pst_items variables = {0}; /* nobody is started here */
     int rc;
 
     if (draft == NULL)
@@ -87,7 +88,8 @@ static int parse(struct pst_scenario_file *file, const char *path, const char *t
     rc = pst_tree_read(text, len, &file->arena, problems, &root);
     if (rc != PST_OK)
         return rc;
-    pst_schema_read(&pst_schema_scenario, root, draft, PST_SCHEMA_OWN, &file->arena, problems);
+    pst_schema_read(&pst_schema_scenario, root, draft, PST_SCHEMA_OWN, &variables, &file->arena,
+                    problems);
     pst_draft_resolve(&draft->base, &reader);
     resolve_whole(&r);
     pst_scenario_resolve_pools(&r);

@@ -100,9 +100,12 @@ extern const struct pst_section pst_schema;
 /* Secrets of a file that is another machine's are not there: each is taken for its own name. */
 enum pst_schema_secrets { PST_SCHEMA_OWN, PST_SCHEMA_ELSEWHERE };
 
-/* Fills `base` from the map. All problems go to the list. */
+/*
+ * Fills `base` from the map, and `variables` (char *) with the name of each variable of the environment
+ * that is a secret. All problems go to the list.
+ */
 void pst_schema_read(const struct pst_section *section, const struct pst_tree_node *map, void *base,
-                     enum pst_schema_secrets secrets, struct pst_arena *arena,
-                     struct pst_problems *problems);
+                     enum pst_schema_secrets secrets, struct pst_items *variables,
+                     struct pst_arena *arena, struct pst_problems *problems);
 
 #endif

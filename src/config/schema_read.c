@@ -16,6 +16,7 @@
 
 struct walk {
     enum pst_schema_secrets secrets;
+    struct pst_items *variables;
     struct pst_arena *arena;
     struct pst_problems *problems;
 };
@@ -80,6 +81,22 @@ static void read_plain(struct walk *w, const struct pst_tree_node *node, void *p
     memcpy(place, &text, sizeof text);
 }
 
+static void note_variable(struct walk *w, const char *name)
+{
+    struct pst_items *known = w->variables;
+    char **names = known->items;
+
+    if ((known->count & (known->count - 1)) == 0) /* full: it has room for a power of two */
+        names = pst_arena_grow(w->arena, names, known->count * sizeof *names,
+                               (known->count == 0 ? 1 : 2 * known->count) * sizeof *names);
+    if (names == NULL)
+        return;
+    known->items = names;
+    names[known->count] = pst_arena_text(w->arena, name, strlen(name));
+    if (names[known->count] != NULL)
+        known->count++;
+}
+
 static void read_secret(struct walk *w, const char *name, const struct pst_tree_node *node,
                         void *place)
 {
@@ -94,6 +111,8 @@ static void read_secret(struct walk *w, const char *name, const struct pst_tree_
         complain(w, node, "%s: " SECRET, name);
         return;
     }
+    if (env != NULL)
+        note_variable(w, env->text);
     if (w->secrets == PST_SCHEMA_ELSEWHERE) {
         read_plain(w, from, place);
         return;
@@ -254,10 +273,10 @@ static void read_section(struct walk *w, const struct pst_section *section,
 }
 
 void pst_schema_read(const struct pst_section *section, const struct pst_tree_node *map, void *base,
-                     enum pst_schema_secrets secrets, struct pst_arena *arena,
-                     struct pst_problems *problems)
+                     enum pst_schema_secrets secrets, struct pst_items *variables,
+                     struct pst_arena *arena, struct pst_problems *problems)
 {
-    struct walk w = {secrets, arena, problems};
+    struct walk w = {secrets, variables, arena, problems};
 
     read_section(&w, section, map, base);
 }

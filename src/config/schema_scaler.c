@@ -110,7 +110,8 @@ static const struct pst_field scaler_rows[] = {
      .fallback = "10m",
      .min = PST_S,
      .max = DAY,
-     .doc = "Longest that a replica which is not needed may go on with what it runs."},
+     .doc = "Longest that a replica which leaves may go on with what it runs: it is not needed, "
+            "or `POST /replicas/{id}/drain` says no `deadline`."},
     {.key = "rotate",
      .kind = PST_FIELD_DURATION,
      POOL(scaler.rotate),

@@ -58,6 +58,15 @@ static void warn_bounds(const struct sight *s)
                  POOL(s));
 }
 
+static void warn_warm(const struct sight *s)
+{
+    if (s->own->local.command == NULL && s->own->kubernetes.selector == NULL && s->scaler->warm > 0)
+        PST_WARN(s->w, pst_tree_at(s->node, "warm"),
+                 "pool %s: warm has no effect here: replicas are kept warm with `local` and "
+                 "`kubernetes` only",
+                 POOL(s));
+}
+
 /* What comes and goes faster than a replica starts. */
 static void warn_times(const struct sight *s)
 {
@@ -175,6 +184,7 @@ void pst_warn_capacity(const struct pst_warner *w, size_t i)
 
     warn_slots(&s);
     warn_bounds(&s);
+    warn_warm(&s);
     warn_times(&s);
     warn_local(&s);
     warn_signals(&s);

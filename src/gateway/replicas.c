@@ -222,7 +222,8 @@ static void review(struct pst_gateway *gateway)
         }
         if (!replica->found && !replica->leaving &&
             !is_listed(config, replica->pool, gateway->registry->replicas[i].name))
-            drain(gateway, i, pst_loop_now(gateway->loop) + config->drain_deadline);
+            drain(gateway, i,
+                  pst_loop_now(gateway->loop) + config->scaler.pools[replica->pool].drain_deadline);
     }
 }
 

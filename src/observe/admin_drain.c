@@ -199,11 +199,14 @@ static bool find_replica(const struct pst_admin_ask *ask, uint16_t *ret_replica)
 void pst_admin_replica_drain(const struct pst_admin_ask *ask)
 {
     const struct pst_view *view = ask->admin->view;
-    pst_ns now = pst_loop_now(view->loop), deadline = view->config->drain_deadline;
+    pst_ns now = pst_loop_now(view->loop), deadline;
     struct pst_gate_replica_view before = {.draining = 0};
     uint16_t replica;
 
-    if (!find_replica(ask, &replica) || !read_duration(ask, "deadline", &deadline))
+    if (!find_replica(ask, &replica))
+        return;
+    deadline = view->config->scaler.pools[view->registry->replicas[replica].pool].drain_deadline;
+    if (!read_duration(ask, "deadline", &deadline))
         return;
     (void)pst_gate_replica_view(pst_drive_gate(view->drive), replica, &before);
     if (!before.draining) {

@@ -158,18 +158,27 @@ static struct pst_local_engine *find(struct pst_local *local, uint32_t key)
     return engine;
 }
 
-/* By its time, or for less load: the scaler, which counts from a moment before us, does not say which. */
+/*
+ * By its time, or because fewer are wanted: the action does not say which, and the scaler counts from a
+ * moment before us. Who is a second short of start_timeout (of a short one, a tenth) has reached it.
+ */
 static void say_cancelled(const struct pst_local *local, const struct pst_local_engine *engine)
 {
     pst_ns timeout = local->source.host->config->scaler.pools[local->source.pool].start_timeout;
     pst_ns age = pst_loop_now(local->source.host->loop) - engine->since;
+    bool late = timeout > 0 && age >= timeout - pst_min_u64(PST_S, timeout / 10);
 
-    if (engine->life != PST_LOCAL_ENDING)
+    if (engine->life == PST_LOCAL_ENDING)
+        return;
+    if (late)
         pst_say(PST_LOG_INFO,
                 "%s (pid %d) is not ready after %.1f s and is not waited for any longer: killed "
                 "(start_timeout: %.1f s)",
                 engine->name, (int)engine->process.pid, (double)age / PST_S,
                 (double)timeout / PST_S);
+    else
+        pst_say(PST_LOG_INFO, "%s (pid %d) is not wanted any more, %.1f s after its start: killed",
+                engine->name, (int)engine->process.pid, (double)age / PST_S);
 }
 
 static void act(struct pst_source *source, uint32_t key, const struct pst_scaler_action *action)

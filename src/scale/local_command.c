@@ -113,23 +113,32 @@ static bool is_in_template(const struct pst_config_local *local, const char *pai
     return false;
 }
 
-static int make_env(const struct pst_config_local *local, const struct pst_local_words *words,
-                    char *const *inherited, struct pst_local_command *command)
+static bool is_secret(const struct pst_local_inherited *inherited, const char *pair)
 {
+    for (size_t i = 0; i < inherited->secrets_count; i++)
+        if (is_named(pair, inherited->secrets[i]))
+            return true;
+    return false;
+}
+
+static int make_env(const struct pst_config_local *local, const struct pst_local_words *words,
+                    const struct pst_local_inherited *inherited, struct pst_local_command *command)
+{
+    char *const *ours = inherited->environ_;
     bool names_devices = words->gpus_count > 0 && !is_in_template(local, DEVICES "=");
     size_t count = 0, n = 0;
     int rc = PST_OK;
 
-    while (inherited[count] != NULL)
+    while (ours[count] != NULL)
         count++;
     command->env = calloc(count + local->env_count + 2, sizeof *command->env);
     if (command->env == NULL)
         return PST_E_NOMEM;
     for (size_t i = 0; i < count; i++) {
-        if (is_in_template(local, inherited[i]) ||
-            (names_devices && is_named(inherited[i], DEVICES)))
+        if (is_in_template(local, ours[i]) || is_secret(inherited, ours[i]) ||
+            (names_devices && is_named(ours[i], DEVICES)))
             continue;
-        command->env[n] = strdup(inherited[i]);
+        command->env[n] = strdup(ours[i]);
         if (command->env[n++] == NULL)
             return PST_E_NOMEM;
     }
@@ -153,14 +162,15 @@ static int make_env(const struct pst_config_local *local, const struct pst_local
 }
 
 int pst_local_command_make(const struct pst_config_local *local,
-                           const struct pst_local_words *words, char *const *environ_,
+                           const struct pst_local_words *words,
+                           const struct pst_local_inherited *inherited,
                            struct pst_local_command *ret_command)
 {
     struct pst_local_command command = {0};
     int rc = make_argv(local, words, &command);
 
     if (rc == PST_OK)
-        rc = make_env(local, words, environ_, &command);
+        rc = make_env(local, words, inherited, &command);
     if (rc == PST_OK)
         *ret_command = command;
     else

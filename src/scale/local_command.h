@@ -23,12 +23,19 @@ struct pst_local_command {
     char **argv, **env; /* each ends with NULL */
 };
 
+/* Our own environment, and the names of those in it that are secrets: the engine inherits the others. */
+struct pst_local_inherited {
+    char *const *environ_, *const *secrets;
+    size_t secrets_count;
+};
+
 /*
- * `environ` is ours, which the engine inherits; where GPUs are given, CUDA_VISIBLE_DEVICES names them
+ * What the template's `env` says is set in any case, whoever else calls it a secret; where GPUs are given, CUDA_VISIBLE_DEVICES names them
  * unless the template does. PST_OK, PST_E_FULL (a word grew too long) or PST_E_NOMEM.
  */
 int pst_local_command_make(const struct pst_config_local *local,
-                           const struct pst_local_words *words, char *const *environ_,
+                           const struct pst_local_words *words,
+                           const struct pst_local_inherited *inherited,
                            struct pst_local_command *ret_command);
 void pst_local_command_done(struct pst_local_command *command); /* takes half-made ones */
 

@@ -195,6 +195,8 @@ static int watch(struct pst_local_engine *engine)
 static int spawn(struct pst_local_engine *engine)
 {
     const struct pst_local *local = engine->local;
+    const struct pst_config *config = local->source.host->config;
+    const struct pst_local_inherited inherited = {environ, config->secrets, config->secrets_count};
     const struct pst_local_words words = {
         .name = engine->name,
         .model = local->model,
@@ -204,7 +206,7 @@ static int spawn(struct pst_local_engine *engine)
     };
     struct pst_local_command command = {0};
     struct pst_local_program program;
-    int rc = pst_local_command_make(local->config, &words, environ, &command), error;
+    int rc = pst_local_command_make(local->config, &words, &inherited, &command), error;
 
     if (rc != PST_OK)
         return rc;

@@ -161,6 +161,20 @@ static void a_replica_drain_waits_for_its_work(void **state)
     pages_end(&world);
 }
 
+static void a_replica_has_the_deadline_of_its_pool(void **state)
+{
+    char request[64];
+
+    (void)state;
+    pages_begin(&world, NULL, NULL);
+    world.config.drain_deadline = PST_NEVER; /* the gateway's own */
+    world.config.scaler.pools[0].drain_deadline = 50 * PST_MS;
+    (void)snprintf(request, sizeof request, "POST /replicas/%u/drain", pages_occupy(&world));
+    assert_int_equal(pages_ask(&world, pst_observe_admin_port(world.observe), request, ""), 409);
+    assert_string_equal(pages_body(&world), "{\"drained\":false,\"left\":1}\n");
+    pages_end(&world);
+}
+
 static void an_undrain_answers_those_who_waited(void **state)
 {
     char request[64];
@@ -371,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_drain_is_answered_when_it_has_ended),
         cmocka_unit_test(wrong_durations_begin_nothing),
         cmocka_unit_test(a_replica_drain_waits_for_its_work),
+        cmocka_unit_test(a_replica_has_the_deadline_of_its_pool),
         cmocka_unit_test(an_undrain_answers_those_who_waited),
         cmocka_unit_test(state_is_json_with_all_that_is_known),
         cmocka_unit_test(explain_names_the_bound_that_is_next),

@@ -57,7 +57,8 @@ static const struct {
 
 static void test_words(void **state)
 {
-    static char *const none[] = {NULL};
+    static char *const environ_[] = {NULL};
+    const struct pst_local_inherited none = {.environ_ = environ_};
 
     (void)state;
     for (size_t i = 0; i < PST_COUNT_OF(rows); i++) {
@@ -68,7 +69,7 @@ static void test_words(void **state)
             const struct pst_config_local local = {.command = argv, .command_count = 2};
             struct pst_local_command command;
 
-            assert_int_equal(pst_local_command_make(&local, &words, none, &command), PST_OK);
+            assert_int_equal(pst_local_command_make(&local, &words, &none, &command), PST_OK);
             assert_string_equal(command.argv[0], "engine");
             assert_string_equal(command.argv[1], n > 0 ? rows[i].with_gpus : rows[i].without);
             assert_null(command.argv[2]);
@@ -79,7 +80,8 @@ static void test_words(void **state)
 
 static void test_word_without_end(void **state)
 {
-    static char *const none[] = {NULL};
+    static char *const environ_[] = {NULL};
+    const struct pst_local_inherited none = {.environ_ = environ_};
     const size_t count = PST_LOCAL_WORD_MAX / strlen("{name}");
     const struct pst_local_words words = {.name = "a-long-name-of-a-pool-1", .model = ""};
     char *word = calloc(count + 1, strlen("{name}"));
@@ -91,7 +93,7 @@ static void test_word_without_end(void **state)
     assert_non_null(word);
     for (size_t i = 0; i < count; i++)
         memcpy(word + i * strlen("{name}"), "{name}", strlen("{name}"));
-    assert_int_equal(pst_local_command_make(&local, &words, none, &command), PST_E_FULL);
+    assert_int_equal(pst_local_command_make(&local, &words, &none, &command), PST_E_FULL);
     free(word);
 }
 
@@ -110,8 +112,15 @@ static const char *value_of(const struct pst_local_command *command, const char 
 
 static void test_environment(void **state)
 {
-    char *const ours[] = {TEXT("PATH=/bin"), TEXT("TOKEN=ours"), TEXT("TOKEN_2=ours"),
-                          TEXT("CUDA_VISIBLE_DEVICES=0,1,2,3"), NULL};
+    char *const environ_[] = {TEXT("PATH=/bin"),
+                              TEXT("TOKEN=ours"),
+                              TEXT("TOKEN_2=ours"),
+                              TEXT("ADMIN=open sesame"),
+                              TEXT("ADMIN_PORT=900"),
+                              TEXT("CUDA_VISIBLE_DEVICES=0,1,2,3"),
+                              NULL};
+    char *const secrets[] = {TEXT("ADMIN"), TEXT("TOKEN")};
+    const struct pst_local_inherited ours = {environ_, secrets, 2};
     char *argv[] = {TEXT("engine")};
     struct pst_config_text_pair env[] = {{TEXT("TOKEN"), TEXT("theirs")},
                                          {TEXT("EMPTY"), TEXT("")},
@@ -122,22 +131,24 @@ static void test_environment(void **state)
     struct pst_local_command command;
 
     (void)state;
-    assert_int_equal(pst_local_command_make(&local, &words, ours, &command), PST_OK);
+    assert_int_equal(pst_local_command_make(&local, &words, &ours, &command), PST_OK);
     assert_string_equal(value_of(&command, "PATH"), "/bin");
     assert_string_equal(value_of(&command, "TOKEN"), "theirs");
     assert_string_equal(value_of(&command, "TOKEN_2"), "ours");
     assert_string_equal(value_of(&command, "EMPTY"), "");
+    assert_null(value_of(&command, "ADMIN")); /* the configuration's own */
+    assert_string_equal(value_of(&command, "ADMIN_PORT"), "900");
     assert_string_equal(value_of(&command, "CUDA_VISIBLE_DEVICES"), "4,0");
     pst_local_command_done(&command);
 
     local.env_count = 3; /* the template has the last word */
-    assert_int_equal(pst_local_command_make(&local, &words, ours, &command), PST_OK);
+    assert_int_equal(pst_local_command_make(&local, &words, &ours, &command), PST_OK);
     assert_string_equal(value_of(&command, "CUDA_VISIBLE_DEVICES"), "GPU-4");
     pst_local_command_done(&command);
 
     local.env_count = 0; /* no GPUs are ours to give: what we were given goes on */
     words.gpus_count = 0;
-    assert_int_equal(pst_local_command_make(&local, &words, ours, &command), PST_OK);
+    assert_int_equal(pst_local_command_make(&local, &words, &ours, &command), PST_OK);
     assert_string_equal(value_of(&command, "CUDA_VISIBLE_DEVICES"), "0,1,2,3");
     pst_local_command_done(&command);
 }
