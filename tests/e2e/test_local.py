@@ -291,6 +291,16 @@ def test_gpus_are_the_quota(local):
     assert "CUDA_VISIBLE_DEVICES=3" in Path(f"/proc/{pid}/environ").read_text().split("\0")
 
 
+def test_engines_inherit_no_secrets(local, monkeypatch):
+    monkeypatch.setenv("PST_TEST_OURS", "ours")
+    monkeypatch.setenv("PST_TEST_PLAIN", "plain")
+    g = local(ready=1, env={"THEIRS": {"env": "PST_TEST_OURS"}}, scaler={"min": 1})
+    pid, = g.engines()
+    inherited = Path(f"/proc/{pid}/environ").read_text().split("\0")
+    assert "THEIRS=ours" in inherited and "PST_TEST_PLAIN=plain" in inherited
+    assert "PST_TEST_OURS=ours" not in inherited
+
+
 def test_damaged_state(local):
     """Garbage is put aside and said; a stranger that has the pid of a dead engine is left alone."""
     g = local()
