@@ -189,13 +189,6 @@ static bool want_ask(struct pst_scaler *scaler, uint16_t pool, bool wanted)
     return false;
 }
 
-static void say_and_enter(struct pst_scaler *scaler, uint16_t replica,
-                          enum pst_scaler_action_kind kind, enum pst_life life)
-{
-    pst_scaler_say_replica(scaler, kind, replica);
-    pst_life_enter(scaler, replica, life);
-}
-
 static void go_out(struct pst_scaler *scaler, uint16_t pool, uint32_t missing,
                    const struct pst_census *census)
 {
@@ -207,10 +200,16 @@ static void go_out(struct pst_scaler *scaler, uint16_t pool, uint32_t missing,
     if (pst_seat_is_marked(&scaler->seats[pool])) /* max bounds the number */
         room = (uint32_t)pst_sub_sat(max, pst_census_existing(census) - census->dropped);
     for (; missing > 0 && room > 0 && (r = loaded(scaler, pool)) != PST_SCALER_NOBODY;
-         missing--, room--)
-        say_and_enter(scaler, r, PST_SCALER_PROMOTE, PST_LIFE_PROMOTED);
-    for (; missing > 0 && (r = drained(scaler, pool)) != PST_SCALER_NOBODY; missing--)
-        say_and_enter(scaler, r, PST_SCALER_UNDRAIN, PST_LIFE_SERVING);
+         missing--, room--) {
+        if (scaler->replicas[r].wants_mark)
+            pst_life_unmark(scaler, r); /* it was to be rotated next */
+        pst_scaler_say_replica(scaler, PST_SCALER_PROMOTE, r);
+        pst_life_enter(scaler, r, PST_LIFE_PROMOTED);
+    }
+    for (; missing > 0 && (r = drained(scaler, pool)) != PST_SCALER_NOBODY; missing--) {
+        pst_life_unmark(scaler, r);
+        pst_life_enter(scaler, r, PST_LIFE_SERVING);
+    }
     for (;
          missing > 0 && room > 0 && (r = pst_number_recallable(scaler, pool)) != PST_SCALER_NOBODY;
          missing--, room--)

@@ -106,11 +106,11 @@ struct pst_replica {
     struct pst_watch watch;
     struct pst_lags lags;
 
-    uint32_t first;       /* attempt in flight, by ticket index; PST_FLEET_NONE */
-    uint32_t attempts;    /* in flight */
-    uint32_t begun;       /* of them, past their first byte */
-    uint32_t suspects;    /* of them, suspects before their first byte */
-    uint32_t places;      /* taken: by attempts, lags and a MODEL probe */
+    uint32_t first;                     /* attempt in flight, by ticket index; PST_FLEET_NONE */
+    uint32_t attempts;                  /* in flight */
+    uint32_t begun;                     /* of them, past their first byte */
+    uint32_t suspects;                  /* of them, suspects before their first byte */
+    uint32_t places;                    /* taken: by attempts, lags and a MODEL probe */
     uint32_t places_most, places_least; /* since its engine last spoke of itself */
     uint64_t work;
     uint64_t last_taken;

@@ -31,8 +31,9 @@
 #define PST_HEARSAY_MOMENTS 16
 
 struct pst_hearsay {
-    pst_ns load_at;   /* of the newest sample that said what runs; 0: none */
-    uint32_t beyond;  /* the most of ours, in that sample: others at least; UINT32_MAX: none was heard */
+    pst_ns load_at; /* of the newest sample that said what runs; 0: none */
+    uint32_t
+        beyond; /* the most of ours, in that sample: others at least; UINT32_MAX: none was heard */
     uint32_t within;  /* beyond the least of ours: others at most */
     uint32_t others;  /* believed */
     uint32_t waiting; /* in it */

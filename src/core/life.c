@@ -36,12 +36,32 @@ void pst_life_want_ask(struct pst_scaler *scaler, uint32_t index, bool wanted)
         scaler->asks[index].unwanted = !wanted;
 }
 
+static void mark(struct pst_scaler *scaler, uint16_t replica)
+{
+    scaler->replicas[replica].wants_mark = true;
+    scaler->replicas[replica].mark_is_told = false;
+    pst_scaler_say_replica(scaler, PST_SCALER_MARK, replica);
+}
+
+void pst_life_unmark(struct pst_scaler *scaler, uint16_t replica)
+{
+    scaler->replicas[replica].wants_mark = false;
+    pst_scaler_say_replica(scaler, PST_SCALER_UNDRAIN, replica);
+}
+
+static void leave(struct pst_scaler *scaler, uint16_t replica)
+{
+    pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, replica);
+    pst_life_enter(scaler, replica, PST_LIFE_REMOVED);
+}
+
 static void mark_and_drain(struct pst_scaler *scaler, uint16_t replica)
 {
     struct pst_scaler_replica *r = &scaler->replicas[replica];
 
     r->until = pst_add_sat(scaler->now, scaler->seats[r->pool].config->drain_deadline);
-    pst_scaler_say_replica(scaler, PST_SCALER_MARK, replica);
+    r->is_drained = false;
+    mark(scaler, replica);
     pst_scaler_say_replica(scaler, PST_SCALER_DRAIN, replica);
 }
 
@@ -51,10 +71,40 @@ void pst_life_drain(struct pst_scaler *scaler, uint16_t replica)
     pst_life_enter(scaler, replica, PST_LIFE_DRAINING);
 }
 
+/*
+ * A number that others keep falls when they see who is meant, and no sooner. Where they never will (the
+ * right to mark is missing) they choose.
+ */
+static bool may_leave(const struct pst_scaler *scaler, const struct pst_scaler_replica *r)
+{
+    return r->mark_is_told || !pst_seat_is_marked(&scaler->seats[r->pool]);
+}
+
+static void leave_if_drained(struct pst_scaler *scaler, uint16_t replica)
+{
+    const struct pst_scaler_replica *r = &scaler->replicas[replica];
+
+    if (r->life == PST_LIFE_DRAINING && r->is_drained && may_leave(scaler, r))
+        leave(scaler, replica);
+}
+
+bool pst_life_retire(struct pst_scaler *scaler, uint16_t replica)
+{
+    const struct pst_scaler_replica *r = &scaler->replicas[replica];
+
+    if (pst_seat_is_marked(&scaler->seats[r->pool]) && !r->wants_mark)
+        mark(scaler, replica);
+    if (!may_leave(scaler, r))
+        return false;
+    leave(scaler, replica);
+    return true;
+}
+
+/* One that is not ready goes before any that is: nothing waits for its mark. */
 void pst_life_cancel(struct pst_scaler *scaler, uint16_t replica)
 {
     if (pst_seat_is_marked(&scaler->seats[scaler->replicas[replica].pool]))
-        pst_scaler_say_replica(scaler, PST_SCALER_MARK, replica);
+        mark(scaler, replica);
     pst_scaler_say_replica(scaler, PST_SCALER_CANCEL, replica);
     pst_life_enter(scaler, replica, PST_LIFE_CANCELLED);
 }
@@ -337,8 +387,12 @@ void pst_life_result(struct pst_scaler *scaler, const struct pst_scaler_event *e
     case PST_SCALER_DRAIN:
         if (r->life != PST_LIFE_DRAINING || (!ok && event->u.result.error != PST_RESULT_DEADLINE))
             break; /* wanted again meanwhile; or not drained: its deadline decides */
-        pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, index);
-        pst_life_enter(scaler, index, PST_LIFE_REMOVED);
+        r->is_drained = true;
+        leave_if_drained(scaler, index);
+        break;
+    case PST_SCALER_MARK:
+        r->mark_is_told = r->wants_mark;
+        leave_if_drained(scaler, index);
         break;
     case PST_SCALER_PROMOTE:
         if (r->life == PST_LIFE_PROMOTED && !ok) {
@@ -352,7 +406,6 @@ void pst_life_result(struct pst_scaler *scaler, const struct pst_scaler_event *e
         break;
     case PST_SCALER_START:
     case PST_SCALER_CANCEL:
-    case PST_SCALER_MARK:
     case PST_SCALER_UNDRAIN:
     case PST_SCALER_DECISION:
     case PST_SCALER_ACTION_COUNT:
@@ -407,12 +460,12 @@ static void overdue_replica(struct pst_scaler *scaler, uint16_t index, pst_ns ti
 void pst_life_remove_drained(struct pst_scaler *scaler, uint16_t pool)
 {
     for (uint16_t i = 0; i < scaler->replicas_top; i++) {
-        const struct pst_scaler_replica *r = &scaler->replicas[i];
+        struct pst_scaler_replica *r = &scaler->replicas[i];
 
         if (r->pool != pool || r->life != PST_LIFE_DRAINING || scaler->now < r->until)
             continue;
-        pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, i);
-        pst_life_enter(scaler, i, PST_LIFE_REMOVED);
+        r->is_drained = true;
+        leave_if_drained(scaler, i);
     }
 }
 

@@ -50,6 +50,10 @@ struct pst_scaler_replica {
     bool is_warm;        /* of the warm pool: WARM, will be, or was until it was told to go */
     bool birth_is_known; /* its start can be measured */
     bool going;          /* others end it, for good */
+    bool wants_mark;     /* MARK was said, and not taken back … */
+    bool
+        mark_is_told; /* … and what became of it: whoever keeps the number sees it, or never will */
+    bool is_drained; /* or its deadline has come */
     uint32_t op, revision, inflight;
     pst_ns born;
     pst_ns since; /* of this life; SERVING, WARM: of its health */
@@ -180,6 +184,12 @@ void pst_life_remove_drained(struct pst_scaler *scaler, uint16_t pool);
 void pst_life_let_go(struct pst_scaler *scaler, uint16_t pool);
 void pst_life_enter(struct pst_scaler *scaler, uint16_t replica, enum pst_life life);
 void pst_life_cancel(struct pst_scaler *scaler, uint16_t replica);
+
+/* One that takes no work goes; false: first it has to be seen that it is the one. */
+bool pst_life_retire(struct pst_scaler *scaler, uint16_t replica);
+
+/* It is not to go any more: UNDRAIN. What it does then is the caller's. */
+void pst_life_unmark(struct pst_scaler *scaler, uint16_t replica);
 /* MARK and DRAIN, up to the pool's deadline. */
 void pst_life_drain(struct pst_scaler *scaler, uint16_t replica);
 void pst_life_remove_ask(struct pst_scaler *scaler, uint32_t index);

@@ -135,7 +135,7 @@ static bool may_stay(const struct pst_scaler_replica *r)
 static void let_stay(struct pst_scaler *scaler, uint16_t replica, enum pst_life life)
 {
     if (life != PST_LIFE_DRAINING)
-        pst_scaler_say_replica(scaler, PST_SCALER_UNDRAIN, replica);
+        pst_life_unmark(scaler, replica);
     pst_life_enter(scaler, replica, life);
 }
 

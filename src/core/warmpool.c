@@ -67,14 +67,8 @@ void pst_warmpool_keep(struct pst_scaler *scaler, uint16_t pool)
     uint32_t wanted = config->warm, missing, vetoes;
 
     pst_census(scaler, pool, &c);
-    for (; c.warm > config->warm; c.warm--) {
-        uint16_t r = oldest(scaler, pool);
-
-        if (pst_seat_is_marked(&scaler->seats[pool]))
-            pst_scaler_say_replica(scaler, PST_SCALER_MARK, r);
-        pst_scaler_say_replica(scaler, PST_SCALER_REMOVE, r);
-        pst_life_enter(scaler, r, PST_LIFE_REMOVED);
-    }
+    while (c.warm > config->warm && pst_life_retire(scaler, oldest(scaler, pool)))
+        c.warm--;
     if (c.warm == wanted && is_due_to_rotate(scaler, pool))
         wanted++; /* its successor */
     while (c.warm + c.warming > wanted && cancel_one(scaler, pool))

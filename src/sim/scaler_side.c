@@ -68,6 +68,8 @@ static void obey(struct pst_sim *sim, const struct pst_scaler_action *action)
         break;
     case PST_SCALER_MARK:
         sim->lives.items[action->u.replica.replica].marked = true;
+        if (follows)
+            result(sim, action, PST_RESULT_OK);
         break;
     case PST_SCALER_DRAIN:
         pst_fleet_side_drain(sim, action->u.replica.replica,

@@ -60,7 +60,7 @@ struct world_keeper {
 
 struct world_replica {
     bool is_there, will_crash, warm, is_old; /* warm: its first place is the warm pool */
-    bool is_marked, is_going;                /* by its keeper */
+    bool wants_mark, is_marked, is_going;    /* by its keeper */
     pst_ns gone_at;
     uint8_t state;
     uint32_t op, inflight;

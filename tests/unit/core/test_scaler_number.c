@@ -9,6 +9,8 @@
  *   specN      others set N, and are followed until the number changes
  *   evictR     others begin to end it; it is gone 5 s later
  *   picky      who is marked goes last
+ *   unseen     marks are not seen, until: seen
+ *   refused    marks are refused
  *   roll       all are replaced by newer ones, one by one, with one more than the number for a while
  *
  * Written down beside what the scaler says: +R created, -R begun to end, R by index.
@@ -22,7 +24,7 @@
 /* Of the one test that runs. */
 static struct {
     uint32_t spec, followed;
-    bool is_synced, is_frozen, is_picky, is_rolling;
+    bool is_synced, is_frozen, is_picky, is_rolling, sees_no_mark, refuses_marks;
     uint32_t lost;    /* in flight on what was ended unasked */
     uint32_t removed; /* ended because there were too many, being ready */
 } keeper;
@@ -48,6 +50,13 @@ static void begin_to_end(struct world *w, uint16_t r)
     world_set(w, r, PST_REPLICA_DRAINING);
 }
 
+static void tell_mark(struct world *w, uint16_t r)
+{
+    w->replicas[r].is_marked = !keeper.refuses_marks;
+    world_result(w, PST_SCALER_MARK, r, 0,
+                 keeper.refuses_marks ? PST_RESULT_FAILED : PST_RESULT_OK);
+}
+
 static void keeper_obey(struct world *w, const struct pst_scaler_action *action)
 {
     struct world_replica *replica = &w->replicas[action->u.replica.replica % PST_REPLICAS_MAX];
@@ -55,7 +64,10 @@ static void keeper_obey(struct world *w, const struct pst_scaler_action *action)
     switch ((enum pst_scaler_action_kind)action->kind) {
     case PST_SCALER_MARK:
         assert_true(replica->is_there);
-        replica->is_marked = true;
+        if (keeper.sees_no_mark)
+            replica->wants_mark = true;
+        else
+            tell_mark(w, action->u.replica.replica);
         break;
     case PST_SCALER_DRAIN:
     case PST_SCALER_PROMOTE:
@@ -63,7 +75,7 @@ static void keeper_obey(struct world *w, const struct pst_scaler_action *action)
         break;
     case PST_SCALER_UNDRAIN:
         assert_true(replica->is_there && !replica->is_going);
-        replica->is_marked = false;
+        replica->is_marked = replica->wants_mark = false;
         if (replica->state == PST_REPLICA_DRAINING)
             world_obey(w, action);
         break;
@@ -201,6 +213,16 @@ static void expect_number(const struct world *w, const char *word)
     }
 }
 
+static void see_marks(struct world *w)
+{
+    keeper.sees_no_mark = false;
+    for (uint16_t r = 0; r < PST_REPLICAS_MAX; r++) {
+        if (w->replicas[r].is_there && w->replicas[r].wants_mark)
+            tell_mark(w, r);
+        w->replicas[r].wants_mark = false;
+    }
+}
+
 static bool keeper_word(struct world *w, const char *word)
 {
     struct pst_scaler_event event = {.kind = PST_SCALER_SYNCED};
@@ -226,6 +248,12 @@ static bool keeper_word(struct world *w, const char *word)
         begin_to_roll(w);
     } else if (strcmp(word, "picky") == 0) {
         keeper.is_picky = true;
+    } else if (strcmp(word, "refused") == 0) {
+        keeper.refuses_marks = true;
+    } else if (strcmp(word, "unseen") == 0) {
+        keeper.sees_no_mark = true;
+    } else if (strcmp(word, "seen") == 0) {
+        see_marks(w);
     } else {
         return false;
     }
@@ -261,6 +289,12 @@ static void marked_one_warm(struct pst_scaler_pool *pool)
 {
     marked(pool);
     pool->warm = 1;
+}
+
+static void marked_rotates(struct pst_scaler_pool *pool)
+{
+    marked_one_warm(pool);
+    pool->rotate = 120 * PST_S;
 }
 
 static void marked_to_zero(struct pst_scaler_pool *pool)
@@ -315,6 +349,14 @@ static void test_marked(void **state)
          marked},
         {"drained, then the number falls", "r4 f4 sync +101 f3 +60 =4 +9 =4 +2 =3",
          "160:M0 160:D0 170:R0 170:-0", marked},
+        {"its mark is not seen yet: the number stands",
+         "r4 f4 sync unseen +101 f3 +300 =4 seen =3 +1 =3", "160:M0 160:D0 401:R0 401:-0", marked},
+        {"… and it may stay", "r4 f4 sync unseen +101 f3 +80 f4 +1 seen +1 =4",
+         "160:M0 160:D0 181:U0", marked},
+        {"… past its deadline", "r4 f4 sync unseen nodrain +101 f3 +300 =4 seen =3 +1 =3",
+         "160:M0 160:D0 401:R0 401:-0", marked},
+        {"marks are refused: others choose, the drained one stays",
+         "refused r4 f4 sync +101 f3 +100 =3", "160:M0 160:D0 170:R0 170:-3 171:U0", marked},
         {"still busy: at its deadline", "r4 f4 sync nodrain +101 f3 +119 =4 +2 =3",
          "160:M0 160:D0 220:R0 220:-0", marked},
         {"wanted again before that: nothing happened", "r4 f4 sync nodrain +101 f3 +70 f4 +10 =4",
@@ -351,6 +393,10 @@ static void test_marked(void **state)
          "101:+2 121:-1 122:+3 142:-0", marked},
         {"… nor of the hold after a start", "cold20 r2 spec2 sync +1 roll +10 =2 +80 =2",
          "1:+2 21:-1 22:+3 42:-0", marked},
+        {"rotated: its mark is seen before the number falls", "unseen f1 sync +350 =3 seen +2 =2",
+         "0:S1 0:W2 0:+0 0:+1 220:W3 220:+2 320:M1 350:R1 350:-1", marked_rotates},
+        {"… promoted instead: the mark is taken back", "unseen f1 sync +350 =3 f2 +4 =3",
+         "0:S1 0:W2 0:+0 0:+1 220:W3 220:+2 320:M1 350:U1 350:P1", marked_rotates},
         {"a warm one is among them", "f1 sync +150 =2 f2 +10 =3",
          "0:S1 0:W2 0:+0 0:+1 150:P1 150:W3 150:+2", marked_one_warm},
     };
