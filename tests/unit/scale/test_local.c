@@ -315,6 +315,30 @@ static void test_what_the_engine_is_given(void **state)
     stop_all();
 }
 
+/* Less load is not a start that took too long. */
+static void test_cancelled_for_less_load(void **state)
+{
+    int out[2], kept = dup(STDERR_FILENO);
+    char said[1024] = "";
+
+    (void)state;
+    COMMAND("sleep", "600");
+    open_source();
+    start(1, false);
+    wanted = 1;
+    assert_true(until(told_enough));
+    assert_int_equal(pipe(out), 0);
+    assert_int_equal(dup2(out[1], STDERR_FILENO), STDERR_FILENO);
+    act(PST_SCALER_CANCEL, told[0].key);
+    (void)dup2(kept, STDERR_FILENO);
+    (void)close(out[1]);
+    (void)close(kept);
+    assert_true(read(out[0], said, sizeof said - 1) > 0);
+    (void)close(out[0]);
+    assert_non_null(strstr(said, "is not wanted any more"));
+    stop_all();
+}
+
 static void test_gpus_are_the_quota(void **state)
 {
     static uint32_t gpus[] = {0, 1};
@@ -615,6 +639,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_started_told_and_removed),
         TEST(test_what_the_engine_is_given),
+        TEST(test_cancelled_for_less_load),
         TEST(test_gpus_are_the_quota),
         TEST(test_ports_of_others_are_skipped),
         TEST(test_crash_is_told_with_what_it_was),
