@@ -1,0 +1,133 @@
+"""deploy/helm: what cannot work is refused, and the text of an engine's preStop ends when the engine is idle, not before."""
+import http.server
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+HELM = ROOT / "build" / "real" / "bin" / "helm"
+
+# What runs, what waits.
+PAGES = {
+    "vllm": """# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{engine="0",model_name="a\\nb"} %d.0
+vllm:num_requests_waiting{engine="0",model_name="a\\nb"} %d.0
+vllm:num_requests_waiting_by_reason{reason="capacity"} 7.0
+""",
+    "sglang": """sglang:num_running_reqs{model_name="m"} %d.0
+sglang:num_queue_reqs{model_name="m"} %d.0
+""",
+    "tgi": "tgi_batch_current_size %d\ntgi_queue_size %d\n",
+    "triton": """nv_trt_llm_request_metrics{model="m",request_type="max",version="1"} 9
+nv_trt_llm_request_metrics{model="m",request_type="scheduled",version="1"} %d
+nv_trt_llm_request_metrics{model="m",request_type="waiting",version="1"} 0
+nv_inference_pending_request_count{model="m",version="1"} %d
+""",
+    "llamacpp": "llamacpp:requests_processing %d\nllamacpp:requests_deferred %d\n",
+}
+
+
+def template(**values):
+    if not HELM.exists():
+        pytest.skip(f"no {HELM.relative_to(ROOT)}: tools/real-parts builds it")
+    sets = [f"--set={name.replace('__', '.')}={value}" for name, value in values.items()]
+    return subprocess.run([HELM, "template", "penstock", ROOT / "deploy" / "helm" / "penstock", "--kube-version=1.35.5", *sets],
+                          capture_output=True, text=True)
+
+
+def pre_stop(engine):
+    if engine == "vllm":
+        text = (ROOT / "deploy" / "kubernetes" / "watch.yaml").read_text()
+    else:
+        rendered = template(pool__engine=engine)
+        assert rendered.returncode == 0, rendered.stderr
+        text = rendered.stdout
+    engine, = [d for d in yaml.safe_load_all(text)
+               if d and d["kind"] == "Deployment" and d["metadata"]["name"] == "penstock-chat"]
+    return engine["spec"]["template"]["spec"]["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+
+
+class Pages(http.server.ThreadingHTTPServer):
+    """Answers in their order, (status, page) each; the last one from then on."""
+    daemon_threads = True
+
+    def __init__(self, address, answers):
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        super().__init__((address, 0), Handler)
+        self.answers, self.asked = answers, 0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        at = self.server.asked
+        self.server.asked += 1
+        status, page = self.server.answers[min(at, len(self.server.answers) - 1)]
+        self.send_response(status if self.path == "/metrics" else 404)
+        self.send_header("Content-Length", str(len(page) + (status == 200 and page.endswith("cut"))))
+        self.end_headers()
+        self.wfile.write(page.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+def programs(directory, *names, pause="exit 0"):
+    """A PATH with these and a `sleep` that does not: the answers, not the time, say when the loop ends."""
+    for name in names:
+        (directory / name).symlink_to(shutil.which(name))
+    (directory / "sleep").write_text(f"#!/bin/sh\n{pause}\n")
+    (directory / "sleep").chmod(0o755)
+    return {"PATH": str(directory)}
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("engine", PAGES)
+def test_an_engine_ends_when_a_page_says_that_it_is_idle(engine, address, tmp_path):
+    page = PAGES[engine]
+    busy = [(200, page % (3, 0)), (200, page % (0, 2)), (200, page % (10, 0)),  # it works
+            (500, page % (0, 0)), (200, ""), (200, "up 0\n"), (200, page % (0, 0) + "cut")]  # it does not say
+    server = Pages(address, [*busy, (200, page % (0, 0))])
+    env = {**programs(tmp_path, "curl", "grep"), "POD_IP": address, "PORT": str(server.server_port)}
+    done = subprocess.run(pre_stop(engine), env=env, capture_output=True, text=True, timeout=60)
+    server.shutdown()
+    assert (done.returncode, server.asked) == (0, len(busy) + 1), done.stderr
+
+
+def test_without_curl_it_says_so_and_goes_on(tmp_path):
+    """Up to the grace period's end; here, to the third pause."""
+    env = programs(tmp_path, "grep", pause=f'echo >>{tmp_path}/paused; [ "$(grep -c "" {tmp_path}/paused)" -lt 3 ] || kill "$PPID"')
+    done = subprocess.run(pre_stop("vllm"), env={**env, "POD_IP": "127.0.0.1", "PORT": "1"}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == -signal.SIGTERM and "curl: not found" in done.stderr
+
+
+DNS = {"discovery": "dns", "drainToken__secretName": "tokens"}
+
+
+@pytest.mark.parametrize("values, said", [
+    ({"discovery": "dns"}, "drainToken.secretName"),
+    ({**DNS, "scaling__warm": 1}, "only with discovery: watch"),
+    ({**DNS, "engine__enabled": "false"}, "found with discovery: watch"),
+    ({"discovery": "consul"}, "watch or dns"),
+    ({"scaling__trigger": "cron"}, "push or prometheus"),
+    ({"pool__engine": "openai"}, "use discovery: dns"),
+    ({"engine__enabled": "false"}, "engine.deployment"),
+    ({"gateway__replicas": 2}, "config.gateways"),
+])
+def test_what_cannot_work_is_refused(values, said):
+    done = template(**values)
+    assert done.returncode != 0 and said in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("values", [
+    DNS, {**DNS, "pool__engine": "openai"}, {"scaling__warm": 1}, {"gateway__replicas": 2, "config__gateways": 2},
+    {"engine__enabled": "false", "engine__deployment": "mine", "pool__engine": "openai"}])
+def test_what_works_is_not(values):
+    done = template(**values)
+    assert done.returncode == 0, done.stderr
