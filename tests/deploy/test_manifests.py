@@ -102,12 +102,28 @@ def test_alert_rules(tmp_path):
     carried = [d["spec"] for p in MANIFESTS for d in of_kind(p, "PrometheusRule")]
     assert carried
     for spec in carried:
-        *same, slots = spec["groups"]
+        *same, facts = spec["groups"]
         assert same == yaml.safe_load(rules.read_text())["groups"]
-        assert slots["rules"] == [{"record": "penstock:slots", "expr": 'label_replace(vector(256), "pool", "chat", "", "")'}]
+        assert facts["rules"] == [
+            {"record": "penstock:slots", "expr": "vector(256)", "labels": {"namespace": "inference", "pool": "chat"}},
+            {"record": "penstock:keda", "expr": "vector(1)", "labels": {"namespace": "inference"}}]
     alerts = {r["alert"] for g in yaml.safe_load(rules.read_text())["groups"] for r in g["rules"] if "alert" in r}
     assert alerts == {t["alertname"] for t in yaml.safe_load((Path(__file__).parent / "rules_test.yaml").read_text())["tests"]
                       for t in t["alert_rule_test"] if t.get("exp_alerts")}
+
+
+@pytest.mark.parametrize("path", [p for p in MANIFESTS if of_kind(p, "ServiceMonitor")], ids=lambda p: p.name)
+def test_a_gateway_is_the_job_that_the_alert_asks_for(path):
+    """The operator makes `job` of the Service's label, not of the release's name."""
+    monitor, = of_kind(path, "ServiceMonitor")
+    service, = [s for s in of_kind(path, "Service") if "metrics" in [p["name"] for p in s["spec"]["ports"]]]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert service["metadata"]["labels"][monitor["spec"]["jobLabel"]] == "penstock"
+
+
+def test_the_number_is_this_namespaces():
+    query = of_kind(ROOT / "deploy" / "kubernetes" / "prometheus.yaml", "ScaledObject")[0]["spec"]["triggers"][0]["metadata"]["query"]
+    assert query == 'max(penstock_scaler_replicas{namespace="inference", pool="chat", kind="desired"})'
 
 
 def test_alert_rules_name_metrics_that_exist():

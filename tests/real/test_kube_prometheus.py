@@ -12,7 +12,7 @@ CONFIG = """
 global: {scrape_interval: 1s}
 scrape_configs:
   - job_name: penstock
-    static_configs: [{targets: ["%s:9901"]}]
+    static_configs: [{targets: ["%s:9901"], labels: {namespace: inference}}]
 """
 
 
