@@ -60,11 +60,12 @@ static void warn_bounds(const struct sight *s)
 
 static void warn_warm(const struct sight *s)
 {
-    if (s->own->local.command == NULL && s->own->kubernetes.selector == NULL && s->scaler->warm > 0)
-        PST_WARN(s->w, pst_tree_at(s->node, "warm"),
-                 "pool %s: warm has no effect here: replicas are kept warm with `local` and "
-                 "`kubernetes` only",
-                 POOL(s));
+    if (s->own->dns.name != NULL && s->scaler->warm > 0)
+        PST_WARN(
+            s->w, pst_tree_at(s->node, "warm"),
+            "pool %s: warm has no effect with `dns`: a name says of no replica that it is to be "
+            "kept warm; `local` and `kubernetes` do",
+            POOL(s));
 }
 
 /* What comes and goes faster than a replica starts. */
