@@ -9,6 +9,15 @@ const struct pst_metric_row pst_metric_rows[PST_METRIC_COUNT] = {
 #undef ROW
 };
 
+const struct pst_metric_alias pst_metric_aliases[PST_METRIC_ALIASES] = {
+    {PST_METRIC_QUEUE_BACKLOG, "queue_backlog_seconds", "pool", "class"},
+    {PST_METRIC_INFLIGHT, "inflight_requests", "pool", "class"},
+    {PST_METRIC_QUEUE_DEPTH, "inference_queue_depth", "pool", "class"},
+    {PST_METRIC_INFLIGHT, "inference_inflight_requests", "pool", "class"},
+    {PST_METRIC_DURATION, "inference_request_duration_seconds", "pool", "class"},
+    {PST_METRIC_QUEUE_DEPTH, "llm_d_epp_flow_control_queue_size", "inference_pool", "priority"},
+};
+
 const pst_ns pst_metric_bounds[PST_METRIC_BOUNDS] = {
     1 * PST_MS,   2 * PST_MS,   5 * PST_MS,  10 * PST_MS, 20 * PST_MS, 50 * PST_MS,  100 * PST_MS,
     200 * PST_MS, 500 * PST_MS, 1 * PST_S,   2 * PST_S,   5 * PST_S,   10 * PST_S,   20 * PST_S,

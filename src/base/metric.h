@@ -35,6 +35,7 @@ enum pst_metric_label {
 /* Values of PST_LABEL_KIND. */
 enum pst_metric_kind {
     PST_KIND_DESIRED,
+    PST_KIND_NEEDED, /* by the load alone, floors left out */
     PST_KIND_READY,
     PST_KIND_STARTING,
     PST_KIND_WARM,
@@ -109,7 +110,7 @@ enum pst_metric_kind {
     X(KEDA_CONNECTIONS, "external_scaler_connections", GAUGE, 0,                                   \
       "Connections of KEDA open.")                                                                 \
     X(SCALER_REPLICAS, "scaler_replicas", GAUGE, PST_LABEL_POOL | PST_LABEL_KIND,                  \
-      "Replicas as the scaler counts them: what there should be, and what there is.")              \
+      "Replicas as the scaler counts them: what there should be, what of it load needs, what there is.") \
     X(SCALER_DECISIONS, "scaler_decisions_total", COUNTER, PST_LABEL_POOL | PST_LABEL_TERM,        \
       "Decisions that differ from the one before, or are a minute after it, by what asked for the most.") \
     X(REPLICA_SECONDS, "replica_seconds_total", COUNTER, PST_LABEL_POOL | PST_LABEL_STATE,         \
@@ -134,6 +135,14 @@ struct pst_metric_row {
     const char *help;
 };
 extern const struct pst_metric_row pst_metric_rows[PST_METRIC_COUNT];
+
+/* Names that others gave the same things, of metric and labels; exported with `compat_metrics`. */
+struct pst_metric_alias {
+    enum pst_metric metric;
+    const char *name, *pool, *class_;
+};
+#define PST_METRIC_ALIASES 6
+extern const struct pst_metric_alias pst_metric_aliases[PST_METRIC_ALIASES];
 
 /* How many values each label can have. */
 struct pst_metric_sizes {

@@ -114,7 +114,7 @@ struct pst_config_prescale {
     char **holidays; /* "2026-12-25": cron rules and profile take the day for a Sunday */
     size_t holidays_count;
     uint8_t profile;     /* enum pst_profile_source */
-    char *profile_query; /* NULL: our own scaler_replicas */
+    char *profile_query; /* NULL: our own scaler_replicas, of kind needed */
     char *zone;          /* of profile and holidays; NULL: UTC */
     uint32_t weeks;      /* of the past that count */
     pst_ns lead;         /* 0: the measured start time */

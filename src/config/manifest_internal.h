@@ -52,6 +52,20 @@ struct pst_judge_time {
 };
 struct pst_judge_time pst_judge_time(const struct pst_judge *judge, pst_ns time);
 
+/* What a metric's name, or a query, gives the HPA to compare. */
+enum pst_manifest_metric {
+    PST_MANIFEST_OTHER,    /* nothing that is known here */
+    PST_MANIFEST_PUSHED,   /* what the scaler tells KEDA, in any mode */
+    PST_MANIFEST_REPLICAS, /* the decision, by way of Prometheus */
+    PST_MANIFEST_BACKLOG,
+    PST_MANIFEST_DEPTH,
+};
+/* NULL: none. */
+enum pst_manifest_metric pst_manifest_metric(const char *text);
+/* Its type ("Value", "AverageValue") and what it is compared with; NULL: not said. */
+void pst_judge_target(const struct pst_judge *judge, enum pst_manifest_metric metric,
+                      const struct pst_tree_node *type, const struct pst_tree_node *target);
+
 /* What becomes of a number on its way through an HPA. */
 struct pst_judge_behavior {
     const struct pst_tree_node *node;  /* `behavior`; NULL: the defaults */
@@ -61,6 +75,18 @@ struct pst_judge_behavior {
     bool is_banded; /* the exporter allows for the tolerance */
 };
 void pst_judge_behavior(const struct pst_judge *judge, const struct pst_judge_behavior *behavior);
+
+/* What a container runs, as far as one can tell. */
+enum pst_manifest_program {
+    PST_MANIFEST_UNKNOWN,
+    PST_MANIFEST_GATEWAY,
+    PST_MANIFEST_ENGINE,
+    PST_MANIFEST_SGLANG,
+    PST_MANIFEST_TRITON,
+};
+/* When an engine's container counts as ready, and whether it is killed while it loads. */
+void pst_judge_probes(const struct pst_judge *judge, enum pst_manifest_program engine,
+                      const struct pst_tree_node *container);
 
 void pst_judge_scaled_object(struct pst_judge *judge);
 void pst_judge_hpa(struct pst_judge *judge);

@@ -1,4 +1,4 @@
-/* manifest_pod.c - pods of engines and of the gateway: when they count as ready, are killed, and have gone. */
+/* manifest_pod.c - pods of engines and of the gateway: what runs in them, and how they go. */
 #include "config/manifest_internal.h"
 
 #include <stdio.h>
@@ -8,16 +8,11 @@
 
 /* The cluster's own defaults, seconds. */
 #define GRACE_S   30
-#define PERIOD_S  10
-#define FAILURES  3
 #define SHELL_MAX 8 /* words of a command that are looked at */
-
-/* What runs in a container, as far as one can tell. */
-enum what { WHAT_OTHER, WHAT_GATEWAY, WHAT_ENGINE, WHAT_SGLANG };
 
 struct container {
     const struct pst_tree_node *node;
-    enum what what;
+    enum pst_manifest_program program;
 };
 
 static bool text_says(const struct pst_tree_node *node, const char *word)
@@ -59,24 +54,29 @@ static bool has_word(const struct pst_tree_node *container, const char *word)
     return false;
 }
 
-static enum what what_runs(const struct pst_tree_node *container)
+static enum pst_manifest_program program_of(const struct pst_tree_node *container)
 {
-    static const char *const engines[] = {"vllm",         "text-generation", "tgi",
-                                          "tritonserver", "llama-server",    "llama.cpp"};
+    static const struct {
+        const char *word;
+        enum pst_manifest_program program;
+    } engines[] = {
+        {"sglang", PST_MANIFEST_SGLANG},    {"tritonserver", PST_MANIFEST_TRITON},
+        {"vllm", PST_MANIFEST_ENGINE},      {"text-generation", PST_MANIFEST_ENGINE},
+        {"tgi", PST_MANIFEST_ENGINE},       {"llama-server", PST_MANIFEST_ENGINE},
+        {"llama.cpp", PST_MANIFEST_ENGINE},
+    };
 
     if (container_says(container, "penstock") && has_word(container, "run"))
-        return WHAT_GATEWAY;
+        return PST_MANIFEST_GATEWAY;
     if (container_says(container, "penstock") && has_word(container, "engine"))
-        return WHAT_ENGINE;
-    if (container_says(container, "sglang"))
-        return WHAT_SGLANG;
+        return PST_MANIFEST_ENGINE;
     for (size_t i = 0; i < PST_COUNT_OF(engines); i++) {
-        if (container_says(container, engines[i]))
-            return WHAT_ENGINE;
+        if (container_says(container, engines[i].word))
+            return engines[i].program;
     }
     return pst_manifest_get(container, "resources", "limits", "nvidia.com/gpu", NULL) != NULL
-               ? WHAT_ENGINE
-               : WHAT_OTHER;
+               ? PST_MANIFEST_ENGINE
+               : PST_MANIFEST_UNKNOWN;
 }
 
 /* The first container that is one of ours. */
@@ -85,61 +85,12 @@ static struct container find_container(const struct pst_tree_node *pod)
     const struct pst_tree_node *list = pst_tree_get(pod, "containers");
 
     for (size_t i = 0; list != NULL && list->kind == PST_TREE_LIST && i < list->count; i++) {
-        const enum what what = what_runs(list->items[i]);
+        const enum pst_manifest_program program = program_of(list->items[i]);
 
-        if (what != WHAT_OTHER)
-            return (struct container){list->items[i], what};
+        if (program != PST_MANIFEST_UNKNOWN)
+            return (struct container){list->items[i], program};
     }
-    return (struct container){NULL, WHAT_OTHER};
-}
-
-/* How long a probe may fail from the container's start until it has its consequence, seconds. */
-static uint64_t patience(const struct pst_tree_node *probe)
-{
-    return pst_manifest_number(probe, "initialDelaySeconds", 0) +
-           pst_manifest_number(probe, "periodSeconds", PERIOD_S) *
-               pst_manifest_number(probe, "failureThreshold", FAILURES);
-}
-
-static void judge_ready(const struct pst_judge *j, const struct container *c)
-{
-    const struct pst_tree_node *probe = pst_tree_get(c->node, "readinessProbe");
-    const struct pst_tree_node *path = pst_manifest_get(probe, "httpGet", "path", NULL);
-
-    if (probe == NULL)
-        PST_WARN(
-            j, c->node,
-            "%s: without a readinessProbe a pod counts as ready while it loads: a rolling update "
-            "takes the old ones away too early",
-            j->name);
-    else if (pst_tree_get(probe, "tcpSocket") != NULL)
-        PST_WARN(j, pst_tree_at(probe, "tcpSocket"),
-                 "%s: a port opens before the model is loaded; ask the engine's health path",
-                 j->name);
-    else if (c->what == WHAT_SGLANG && path != NULL && text_says(path, "/v1/models"))
-        PST_WARN(j, path, "%s: SGLang lists its model while it still loads; ask /health", j->name);
-}
-
-static void judge_loading(const struct pst_judge *j, const struct container *c)
-{
-    const struct pst_tree_node *startup = pst_tree_get(c->node, "startupProbe");
-    const struct pst_tree_node *liveness = pst_tree_get(c->node, "livenessProbe");
-    const struct pst_tree_node *kills = startup != NULL ? startup : liveness;
-    const pst_ns start = pst_judge_scaler(j)->start_time;
-
-    if (kills != NULL && patience(kills) <= start / PST_S)
-        PST_WARN(
-            j, kills,
-            "%s: the %s kills it %llu s after its start, and loading takes %s: it never becomes "
-            "ready",
-            j->name, startup != NULL ? "startupProbe" : "livenessProbe",
-            (unsigned long long)patience(kills), pst_judge_time(j, start).text);
-    if (startup == NULL)
-        PST_WARN(
-            j, liveness != NULL ? liveness : c->node,
-            "%s: without a startupProbe one probe must be patient with loading and quick with a "
-            "hang",
-            j->name);
+    return (struct container){NULL, PST_MANIFEST_UNKNOWN};
 }
 
 static void judge_end(const struct pst_judge *j, const struct container *c,
@@ -187,8 +138,7 @@ static bool is_scaled(const struct pst_judge *j)
 static void judge_engine(const struct pst_judge *j, const struct container *c,
                          const struct pst_tree_node *pod)
 {
-    judge_ready(j, c);
-    judge_loading(j, c);
+    pst_judge_probes(j, c->program, c->node);
     judge_end(j, c, pod);
     if (pst_tree_get(j->spec, "replicas") != NULL && is_scaled(j))
         PST_WARN(j, pst_tree_at(j->spec, "replicas"),
@@ -222,11 +172,11 @@ bool pst_judge_workload(struct pst_judge *j)
     const char *pool = pst_manifest_text(
         pst_manifest_get(j->spec, "template", "metadata", "labels", NULL), "penstock/pool");
 
-    if (c.what == WHAT_OTHER)
+    if (c.program == PST_MANIFEST_UNKNOWN)
         return false;
     if (pool != NULL)
         pst_judge_pool(j, pool);
-    if (c.what == WHAT_GATEWAY)
+    if (c.program == PST_MANIFEST_GATEWAY)
         judge_gateway(j, pod);
     else
         judge_engine(j, &c, pod);

@@ -5,16 +5,19 @@
 
 #include "config/resolve.h"
 #include "config/scalar.h"
-#include "core/export.h"
+#include "config/trigger.h"
 
 /* KEDA's own defaults, seconds and replicas. */
 #define POLLING_S    30
 #define COOLDOWN_S   300
 #define REPLICAS_MAX 100
 
+#define REFUSED "%s: the scaler refuses this trigger: %s"
+
 struct trigger {
     const struct pst_tree_node *node, *metadata;
     const char *type;
+    enum pst_manifest_metric metric;       /* of its query */
     bool is_pushed, is_external, is_query; /* external-push; either external; prometheus */
 };
 
@@ -24,6 +27,7 @@ static struct trigger trigger_of(const struct pst_tree_node *node)
                         .metadata = pst_tree_get(node, "metadata"),
                         .type = pst_manifest_text(node, "type")};
 
+    t.metric = pst_manifest_metric(pst_manifest_text(t.metadata, "query"));
     t.is_pushed = pst_resolve_same(t.type, "external-push");
     t.is_external = t.is_pushed || pst_resolve_same(t.type, "external");
     t.is_query = pst_resolve_same(t.type, "prometheus");
@@ -49,42 +53,52 @@ static void judge_quotes(const struct pst_judge *j, const struct trigger *t)
 
 static void judge_query(const struct pst_judge *j, const struct trigger *t)
 {
-    const char *query = pst_manifest_text(t->metadata, "query");
-    const char *threshold = pst_manifest_text(t->metadata, "threshold");
-    const pst_ns bound = pst_warn_backlog_bound(j->config);
-    double number;
-
     if (!pst_resolve_same(pst_manifest_text(t->metadata, "ignoreNullValues"), "false"))
         PST_WARN(j, pst_tree_at(t->metadata, "ignoreNullValues"),
                  "%s: an empty answer counts as zero, and a Prometheus that restarts empties the "
                  "pool; say ignoreNullValues: \"false\"",
                  j->name);
-    if (query == NULL || threshold == NULL || pst_scalar_real(threshold, &number) != PST_OK)
-        return;
-    if (strstr(query, "scaler_replicas") != NULL) {
-        if (pst_resolve_same(pst_manifest_text(t->node, "metricType"), "Value"))
-            PST_WARN(j, pst_tree_at(t->node, "metricType"),
-                     "%s: with Value the HPA multiplies the number by the replicas there are; "
-                     "say AverageValue",
-                     j->name);
-        if (number < 1 || number > 1)
-            PST_WARN(j, pst_tree_at(t->metadata, "threshold"),
-                     "%s: the query gives the number of replicas, which is divided by the "
-                     "threshold; say \"1\"",
-                     j->name);
-    } else if (strstr(query, "backlog_seconds") != NULL && bound != PST_NEVER &&
-               number * (double)PST_S > (double)bound) {
-        PST_WARN(j, pst_tree_at(t->metadata, "threshold"),
-                 "%s: requests are refused before the backlog can reach %s s: no class waits "
-                 "longer than %s",
-                 j->name, threshold, pst_judge_time(j, bound).text);
+    pst_judge_target(j, t->metric, pst_tree_get(t->node, "metricType"),
+                     pst_tree_get(t->metadata, "threshold"));
+}
+
+/* What the scaler would refuse whenever KEDA asks, and so the number would never change. */
+static void judge_ask(const struct pst_judge *j, const struct trigger *t)
+{
+    const struct pst_tree_node *map = t->metadata;
+    struct pst_export_config export_;
+    char why[PST_TRIGGER_WHY_MAX];
+    uint16_t pool;
+
+    if (j->all->configs_count == 1 && pst_tree_get(map, "pool") == NULL &&
+        pst_tree_get(map, "poolFromEnv") == NULL &&
+        pst_trigger_pool(j->all->configs[0], NULL, &pool, why) != PST_OK)
+        PST_WARN(j, map != NULL ? map : t->node, REFUSED, j->name, why);
+    for (size_t i = 1; map != NULL && map->kind == PST_TREE_MAP && i < map->count; i += 2) {
+        const struct pst_tree_node *key = map->items[i - 1], *value = map->items[i];
+        enum pst_trigger_key k;
+
+        if (pst_trigger_key(key->text, &k, why) != PST_OK)
+            PST_WARN(j, key, REFUSED, j->name, why);
+        else if (value->kind == PST_TREE_TEXT && !pst_trigger_is_from_env(key->text) &&
+                 pst_trigger_value(k, value->text, &export_, why) != PST_OK)
+            PST_WARN(j, value, REFUSED, j->name, why);
     }
+}
+
+/* The fewest there may be: with an `idleReplicaCount`, that many while nothing is active. */
+static uint64_t fewest(const struct pst_judge *j)
+{
+    const uint64_t least = pst_manifest_number(j->spec, "minReplicaCount", 0);
+    const uint64_t idle = pst_manifest_number(j->spec, "idleReplicaCount", least);
+
+    return idle < least ? idle : least;
 }
 
 static void judge_times(const struct pst_judge *j, bool is_pushed)
 {
     const pst_ns start = pst_judge_scaler(j)->start_time;
-    const uint64_t least = pst_manifest_number(j->spec, "minReplicaCount", 0);
+    const uint64_t least = fewest(j);
     const uint64_t polling = pst_manifest_number(j->spec, "pollingInterval", POLLING_S);
     const uint64_t cooldown = pst_manifest_number(j->spec, "cooldownPeriod", COOLDOWN_S);
 
@@ -103,7 +117,7 @@ static void judge_times(const struct pst_judge *j, bool is_pushed)
 static void judge_bounds(const struct pst_judge *j)
 {
     const struct pst_scaler_pool *pool = pst_judge_scaler(j);
-    const uint64_t least = pst_manifest_number(j->spec, "minReplicaCount", 0);
+    const uint64_t least = fewest(j);
     const uint64_t most = pst_manifest_number(j->spec, "maxReplicaCount", REPLICAS_MAX);
 
     if (least == 1)
@@ -154,10 +168,14 @@ static void judge_trigger(struct pst_judge *j, const struct trigger *t)
     if (t->is_external && pool != NULL && j->is_assumed && j->all->configs_count > 0)
         PST_WARN(j, pst_tree_at(t->metadata, "pool"), "%s: no configuration has a pool '%s'",
                  j->name, pool);
-    if (t->is_external && !t->is_pushed && pst_manifest_number(j->spec, "minReplicaCount", 0) == 0)
+    if (t->is_external && !t->is_pushed && fewest(j) == 0)
         PST_WARN(j, pst_tree_at(t->node, "type"),
                  "%s: from 0 the first replica waits for the next question; say external-push",
                  j->name);
+    if (t->is_external) {
+        judge_ask(j, t);
+        pst_judge_target(j, PST_MANIFEST_PUSHED, pst_tree_get(t->node, "metricType"), NULL);
+    }
     if (t->is_query)
         judge_query(j, t);
     judge_quotes(j, t);
@@ -182,7 +200,8 @@ void pst_judge_scaled_object(struct pst_judge *j)
 
         judge_trigger(j, &t);
         is_pushed = is_pushed || t.is_pushed;
-        is_ours = is_ours || t.is_external || (query != NULL && strstr(query, "penstock") != NULL);
+        is_ours = is_ours || t.is_external || t.metric != PST_MANIFEST_OTHER ||
+                  (query != NULL && strstr(query, "penstock") != NULL);
         behavior.is_pushed = behavior.is_pushed || t.is_external;
         behavior.is_banded = behavior.is_banded || is_banded(j, &t);
     }

@@ -53,13 +53,14 @@ static const struct pst_field profile_rows[] = {
      POOL(own.prescale.profile),
      .choices = sources,
      .fallback = "none",
-     .doc = "`history`: our own decisions, kept under `state`; `prometheus`: a month of them, or "
-            "of `query`, asked for once a day."},
+     .doc =
+         "`history`: what the load needed by our own decisions, kept under `state`; `prometheus`: "
+         "a month of it, or of `query`, asked for once a day."},
     {.key = "query",
      .kind = PST_FIELD_TEXT,
      POOL(own.prescale.profile_query),
-     .fallback_note = "our own `scaler_replicas`",
-     .doc = "PromQL of one value: replicas wanted."},
+     .fallback_note = "our own `scaler_replicas` of kind `needed`",
+     .doc = "PromQL of one value: replicas that the load needs, floors left out."},
     {.key = "weeks",
      .kind = PST_FIELD_COUNT,
      POOL(own.prescale.weeks),

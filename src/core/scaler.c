@@ -197,6 +197,21 @@ void pst_scaler_verify(const struct pst_scaler *scaler)
     PST_ASSERT(scaler->asks_count <= scaler->config.replicas_max);
 }
 
+bool pst_scaler_needed(const struct pst_scaler_action *decision, uint32_t *ret_needed)
+{
+    const uint32_t blind = UINT32_C(1) << PST_VETO_STALE | UINT32_C(1) << PST_VETO_RESTART;
+    uint32_t most = 0;
+
+    if ((decision->u.decision.vetoes & blind) != 0)
+        return false;
+    for (int term = PST_TERM_NOW; term <= PST_TERM_ENVELOPE; term++) {
+        if (decision->u.decision.terms[term] > most)
+            most = decision->u.decision.terms[term];
+    }
+    *ret_needed = most;
+    return true;
+}
+
 const char *pst_term_name(enum pst_term term)
 {
     static const char *const names[PST_TERM_COUNT] = {

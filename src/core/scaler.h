@@ -211,7 +211,7 @@ enum pst_scaler_action_kind {
     PST_SCALER_START,   /* create one; REPLICA with this op, or RESULT, follows */
     PST_SCALER_PROMOTE, /* a warm one takes work from now on */
     PST_SCALER_CANCEL,  /* a starting one is not wanted any more; MARKED: after its MARK */
-    PST_SCALER_MARK,    /* it will be the next to go (deletion cost) */
+    PST_SCALER_MARK,    /* it goes next (deletion cost); MARKED: no REMOVE before its RESULT */
     PST_SCALER_DRAIN,   /* no new work; RESULT follows when it is idle or at the deadline */
     PST_SCALER_UNDRAIN, /* it is wanted again: takes DRAIN and MARK back; MARKED: of a starting one too */
     PST_SCALER_REMOVE, /* stop it; MARKED: the number may fall by it now */
@@ -298,6 +298,11 @@ pst_ns pst_scaler_deadline(const struct pst_scaler *scaler); /* PST_NEVER: befor
 /* The last decision of a pool; kind DECISION. False: none yet. */
 bool pst_scaler_decision(const struct pst_scaler *scaler, uint16_t pool,
                          struct pst_scaler_action *ret_decision);
+/*
+ * What the load itself asks for by a decision: the largest term of demand, without cron, profile, canary and
+ * min, so that who learns from it does not learn a floor. False: nobody observes, and the terms stand still.
+ */
+bool pst_scaler_needed(const struct pst_scaler_action *decision, uint32_t *ret_needed);
 /* What a pool is decided by, and how old it is. */
 struct pst_scaler_inputs {
     uint64_t values[PST_SIGNAL_COUNT]; /* as told; of QUOTA, what is left; 0: not known */

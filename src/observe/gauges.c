@@ -50,18 +50,29 @@ bool pst_gauges_desired(const struct pst_view *view, uint16_t pool, uint32_t *re
     return true;
 }
 
+bool pst_gauges_needed(const struct pst_view *view, uint16_t pool, uint32_t *ret_needed)
+{
+    struct pst_scaler_action last;
+
+    return pool < view->registry->pools_count &&
+           pst_scaler_decision(pst_capacity_scaler(view->capacity), pool, &last) &&
+           pst_scaler_needed(&last, ret_needed);
+}
+
 /* Nothing decided yet is nothing said: the gauges stay as they were. */
 static void read_scaler(const struct pst_view *view, uint16_t pool)
 {
-    uint32_t desired = 0;
+    uint32_t desired = 0, needed = 0;
     struct pst_scaler_action last;
 
     if (!pst_scaler_decision(pst_capacity_scaler(view->capacity), pool, &last))
         return;
     (void)pst_gauges_desired(view, pool, &desired); /* not known: not rendered */
+    (void)pst_gauges_needed(view, pool, &needed);
     for (uint8_t kind = 0; kind < PST_KIND_COUNT; kind++) {
         const uint32_t values[PST_KIND_COUNT] = {
             [PST_KIND_DESIRED] = desired,
+            [PST_KIND_NEEDED] = needed,
             [PST_KIND_READY] = last.u.decision.ready,
             [PST_KIND_STARTING] = last.u.decision.starting,
             [PST_KIND_WARM] = last.u.decision.warm,

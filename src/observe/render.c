@@ -16,19 +16,6 @@ struct family {
     const char *name, *pool, *class_;
 };
 
-/* Names that others gave the same things. */
-static const struct alias {
-    enum pst_metric metric;
-    const char *name, *pool, *class_;
-} aliases[] = {
-    {PST_METRIC_QUEUE_BACKLOG, "queue_backlog_seconds", "pool", "class"},
-    {PST_METRIC_INFLIGHT, "inflight_requests", "pool", "class"},
-    {PST_METRIC_QUEUE_DEPTH, "inference_queue_depth", "pool", "class"},
-    {PST_METRIC_INFLIGHT, "inference_inflight_requests", "pool", "class"},
-    {PST_METRIC_DURATION, "inference_request_duration_seconds", "pool", "class"},
-    {PST_METRIC_QUEUE_DEPTH, "llm_d_epp_flow_control_queue_size", "inference_pool", "priority"},
-};
-
 static enum pst_prometheus_type type_of(enum pst_metric_type type)
 {
     switch (type) {
@@ -65,10 +52,13 @@ static bool exists(const struct pst_view *view, uint32_t has, struct pst_labels 
 /* True: the gauge would say a number, and there is none. */
 static bool is_unknown(const struct family *family, struct pst_labels labels)
 {
-    uint32_t desired;
+    uint32_t number;
 
-    return family->metric == PST_METRIC_SCALER_REPLICAS && labels.kind == PST_KIND_DESIRED &&
-           !pst_gauges_desired(family->view, labels.pool, &desired);
+    if (family->metric != PST_METRIC_SCALER_REPLICAS)
+        return false;
+    if (labels.kind == PST_KIND_DESIRED)
+        return !pst_gauges_desired(family->view, labels.pool, &number);
+    return labels.kind == PST_KIND_NEEDED && !pst_gauges_needed(family->view, labels.pool, &number);
 }
 
 /* True: listed only once it counted something. */
@@ -87,9 +77,9 @@ static const char *known(char *const *names, uint32_t count, uint32_t index)
 const char *pst_render_kind_name(uint8_t kind)
 {
     static const char *const names[PST_KIND_COUNT] = {
-        [PST_KIND_DESIRED] = "desired",   [PST_KIND_READY] = "ready",
-        [PST_KIND_STARTING] = "starting", [PST_KIND_WARM] = "warm",
-        [PST_KIND_DRAINING] = "draining",
+        [PST_KIND_DESIRED] = "desired", [PST_KIND_NEEDED] = "needed",
+        [PST_KIND_READY] = "ready",     [PST_KIND_STARTING] = "starting",
+        [PST_KIND_WARM] = "warm",       [PST_KIND_DRAINING] = "draining",
     };
 
     PST_ASSERT(kind < PST_KIND_COUNT);
@@ -277,20 +267,23 @@ void pst_render_metrics(const struct pst_view *view, struct pst_prometheus_page 
     }
     if (!view->config->compat_metrics)
         return;
-    for (size_t i = 0; i < PST_COUNT_OF(aliases); i++)
-        write_family(&(struct family){view, page, aliases[i].metric, aliases[i].name,
-                                      aliases[i].pool, aliases[i].class_});
+    for (size_t i = 0; i < PST_METRIC_ALIASES; i++) {
+        const struct pst_metric_alias *a = &pst_metric_aliases[i];
+
+        write_family(&(struct family){view, page, a->metric, a->name, a->pool, a->class_});
+    }
     write_saturation(view, page);
 }
 
 void pst_render_document(FILE *out)
 {
-    for (size_t i = 0; i < PST_COUNT_OF(aliases); i++)
-        fprintf(out, "* `%s` (`%s`, `%s`%s): `penstock_%s`\n", aliases[i].name, aliases[i].pool,
-                aliases[i].class_,
-                (pst_metric_rows[aliases[i].metric].labels & PST_LABEL_LENGTH) != 0 ? ", `length`"
-                                                                                    : "",
-                pst_metric_rows[aliases[i].metric].name);
+    for (size_t i = 0; i < PST_METRIC_ALIASES; i++) {
+        const struct pst_metric_alias *a = &pst_metric_aliases[i];
+        const struct pst_metric_row *row = &pst_metric_rows[a->metric];
+
+        fprintf(out, "* `%s` (`%s`, `%s`%s): `penstock_%s`\n", a->name, a->pool, a->class_,
+                (row->labels & PST_LABEL_LENGTH) != 0 ? ", `length`" : "", row->name);
+    }
     fprintf(out, "* `%s` (`inference_pool`): slots in use by slots of ready replicas\n",
             SATURATION);
 }

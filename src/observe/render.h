@@ -26,6 +26,8 @@ void pst_gauges_read(const struct pst_view *view);
  * False: not known, and then there is no such series, so that nobody scales by a number of before.
  */
 bool pst_gauges_desired(const struct pst_view *view, uint16_t pool, uint32_t *ret_desired);
+/* kind="needed": by the load alone. False: not known, and there is no such series. */
+bool pst_gauges_needed(const struct pst_view *view, uint16_t pool, uint32_t *ret_needed);
 /* Adds a span of time to the replicas that are there, and to what they cost. */
 void pst_gauges_second(const struct pst_view *view, pst_ns span);
 

@@ -191,27 +191,12 @@ void pst_calendar_learn(struct pst_calendar *c, uint16_t pool, uint64_t wall_s, 
         c->is_stale = true; /* the past came at once, and what follows from it is wanted now */
 }
 
-/*
- * What the load itself asked for: floors left out, else a week would learn its own floor and never unlearn it.
- * Terms that stand still because nobody observes are no observation.
- */
-static uint32_t needed(const struct pst_scaler_action *decision)
-{
-    uint32_t most = 0;
-
-    for (int term = PST_TERM_NOW; term <= PST_TERM_ENVELOPE; term++) {
-        if (decision->u.decision.terms[term] > most)
-            most = decision->u.decision.terms[term];
-    }
-    return most;
-}
-
 void pst_calendar_decided(struct pst_calendar *c, uint64_t wall_s,
                           const struct pst_scaler_action *decision)
 {
-    const uint32_t blind = UINT32_C(1) << PST_VETO_STALE | UINT32_C(1) << PST_VETO_RESTART;
     const pst_ns start = decision->u.decision.start_ms * PST_MS;
     struct pst_calendar_seat *seat;
+    uint32_t needed;
 
     if (decision->kind != PST_SCALER_DECISION || decision->pool >= c->plan.seats_count)
         return;
@@ -220,8 +205,9 @@ void pst_calendar_decided(struct pst_calendar *c, uint64_t wall_s,
         c->is_stale = c->is_stale || seat->lead > 0 || start > seat->start;
         seat->start = start;
     }
-    if (seat->profile == PST_PROFILE_HISTORY && (decision->u.decision.vetoes & blind) == 0)
-        pst_calendar_learn(c, decision->pool, wall_s, needed(decision));
+    /* Floors left out, else a week would learn its own floor and never unlearn it. */
+    if (seat->profile == PST_PROFILE_HISTORY && pst_scaler_needed(decision, &needed))
+        pst_calendar_learn(c, decision->pool, wall_s, needed);
 }
 
 int pst_calendar_new(const struct pst_config *config, const struct pst_calendar_handlers *handlers,

@@ -1,27 +1,20 @@
 /*
  * keda_ask.h - what a trigger's metadata asks for: which pool, as which number.
  *
- *   pool       its name; may be left out where there is only one
- *   metric     desired | backlog-seconds | weighted-depth | p99-wait; the pool's `export.mode`
- *   band       exact | overshoot | hold; the pool's `export.band`
- *   tolerance  of the HPA, "0.1" or "10%"; the pool's `export.tolerance`
+ * Why: whoever calls is told at once what is wrong with what it says. The keys and their values are
+ * trigger.h's.
  *
- * Why: a typing error in a manifest must be told at once and by name, not scale the wrong pool. KEDA sends
- * its own keys along; those are let pass. `…FromEnv` is its way to read a value from the environment.
- *
- * Guarantee: pure. Depends on the configuration alone. A name is stable, in lower case, and made of
- * letters, digits and '-'.
+ * Guarantee: pure. Depends on the configuration alone.
  */
 #ifndef PST_SCALE_KEDA_ASK_H
 #define PST_SCALE_KEDA_ASK_H
 
 #include <externalscaler.pb-c.h>
 
-#include "config/config.h"
-#include "core/export.h"
+#include "config/trigger.h"
 
-#define PST_KEDA_WHY_MAX  320
-#define PST_KEDA_NAME_MAX 160
+#define PST_KEDA_WHY_MAX  PST_TRIGGER_WHY_MAX
+#define PST_KEDA_NAME_MAX PST_TRIGGER_NAME_MAX
 
 struct pst_keda_ask {
     uint16_t pool;

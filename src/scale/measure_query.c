@@ -53,7 +53,7 @@ void pst_measure_query_day_url(struct pst_text *url, const char *server, const c
 
 void pst_measure_query_own(struct pst_text *query, const char *pool)
 {
-    pst_text_put(query, "max(penstock_scaler_replicas{kind=\"desired\",pool=\"");
+    pst_text_put(query, "max(penstock_scaler_replicas{kind=\"needed\",pool=\"");
     for (; *pool != '\0'; pool++) {
         if (*pool == '"' || *pool == '\\')
             pst_text_put(query, "\\");

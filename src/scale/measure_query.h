@@ -21,7 +21,7 @@ void pst_measure_query_url(struct pst_text *url, const char *server, const char 
                            pst_ns lookback);
 void pst_measure_query_day_url(struct pst_text *url, const char *server, const char *query,
                                uint64_t from_s);
-/* The query of a pool's own number, as all gateways tell it. */
+/* The query of what a pool's load needs, as all gateways tell it: floors left out, a profile is one itself. */
 void pst_measure_query_own(struct pst_text *query, const char *pool);
 
 /* As the scaler takes it; *ret_age is by `wall_ns`, since 1970. PST_E_UNKNOWN: and the reason for people. */

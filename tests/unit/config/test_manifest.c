@@ -17,6 +17,13 @@
 
 #define HPA                                                                                        \
     "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: chat}\nspec:\n"
+#define HPA_OF(name, target)                                                                       \
+    HPA "  minReplicas: 2\n  metrics:\n    - external: {metric: {name: " name                      \
+        "},\n       target: " target "}\n"
+#define BEHAVED(up, down) "  behavior: {" up ", " down "}\n"
+#define TRIGGER(metadata)                                                                          \
+    SCALED "spec:\n  minReplicaCount: 2\n" GOOD                                                    \
+           "  triggers: [{type: external-push, metadata: " metadata "}]\n"
 #define OURS "  metrics: [{type: External, external: {metric: {name: s0-penstock-chat-desired}}}]\n"
 
 /* A Deployment whose one container is an engine; its lines begin with the ninth. */
@@ -29,6 +36,7 @@
 #define STARTUP                                                                                    \
     "          startupProbe: {httpGet: {path: /health, port: 1}, failureThreshold: 180}\n"
 #define READY "          readinessProbe: {httpGet: {path: /health, port: 1}}\n"
+#define LIVE  "          livenessProbe: {httpGet: {path: /health, port: 1}}\n"
 #define STOP  "          lifecycle: {preStop: {exec: {command: [sleep]}}}\n"
 #define GATEWAY(pod)                                                                               \
     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: gate}\nspec:\n  replicas: 2\n"        \
@@ -47,6 +55,7 @@ static const struct row rows[] = {
     /* when KEDA asks */
     {"polls slower than a start", SCALED "spec:\n  minReplicaCount: 2\n  pollingInterval: 121\n" GOOD "  triggers: [{type: external, metadata: {}}]\n", W, 6, 20, "KEDA asks every 121 s, and a replica starts in 120s by default"},
     {"cools down before the next is there", SCALED "spec:\n  cooldownPeriod: 119\n  triggers: " PUSH "\n" GOOD, W, 5, 19, "the last replica goes after 119 s"},
+    {"cools down to nothing while idle", SCALED SPEC GOOD "  idleReplicaCount: 0\n  cooldownPeriod: 119\n", W, 9, 19, "the last replica goes after 119 s"},
     {"from zero without a push", SCALED "spec:\n" GOOD "  triggers:\n    - type: external\n", W, 7, 13, "say external-push"},
     {"one replica", SCALED "spec:\n  minReplicaCount: 1\n  triggers: " PUSH "\n" GOOD, W, 5, 20, "pays for a replica at night"},
     {"a fallback", SCALED SPEC GOOD "  fallback: {failureThreshold: 3, replicas: 2}\n", W, 8, 13, "the number falls to the fallback's"},
@@ -61,9 +70,13 @@ static const struct row rows[] = {
     {"up in pieces", SCALED SPEC BEHAVIOR("scaleUp: {tolerance: \"0\", policies: [{type: Pods, value: 4, periodSeconds: 15}]}", DOWN), W, 7, 93, "come in pieces"},
     {"up by doubling", SCALED SPEC BEHAVIOR("scaleUp: {tolerance: \"0\", policies: [{type: Percent, value: 100, periodSeconds: 15}]}", DOWN), W, 7, 93, "come in pieces"},
     {"never up", SCALED SPEC BEHAVIOR("scaleUp: {selectPolicy: Disabled, tolerance: \"0\"}", DOWN), W, 7, 81, "nothing is ever started"},
+    {"the least of two", SCALED SPEC BEHAVIOR("scaleUp: {selectPolicy: Min, tolerance: \"0\", policies: [{type: Pods, value: 1000, periodSeconds: 15}, {type: Pods, value: 1, periodSeconds: 60}]}", DOWN), W, 7, 112, "come in pieces"},
+    {"never down", SCALED SPEC BEHAVIOR(UP, "scaleDown: {stabilizationWindowSeconds: 0, selectPolicy: Disabled, tolerance: \"0\"}"), W, 7, 199, "nothing is ever taken away"},
     {"down in pieces", SCALED SPEC BEHAVIOR(UP, "scaleDown: {stabilizationWindowSeconds: 0, tolerance: \"0\", policies: [{type: Pods, value: 1, periodSeconds: 60}]}"), W, 7, 211, "fewer than were drained"},
     {"a tolerance", SCALED SPEC BEHAVIOR(UP, "scaleDown: {stabilizationWindowSeconds: 0, tolerance: \"0.05\"}"), W, 7, 196, "scaleDown: the HPA ignores a change"},
     {"an HPA of ours", HPA OURS "  maxReplicas: 50\n  minReplicas: 2\n", W, 5, 3, "come in pieces"},
+    {"KEDA's HPA waits twice", HPA OURS BEHAVED(UP, "scaleDown: {stabilizationWindowSeconds: 300, tolerance: \"0\"}"), W, 6, 139, "comes on top of in_after"},
+    {"an HPA out of Prometheus", HPA_OF("penstock_scaler_replicas", "{}") BEHAVED(UP, DOWN), W, 9, 139, "out of Prometheus the number is late"},
     {"an HPA with one", HPA OURS "  minReplicas: 1\n", W, 6, 16, "nothing serves while it is replaced"},
     {"an HPA on GPUs", HPA "  metrics: [{type: Pods, pods: {metric: {name: DCGM_FI_DEV_GPU_UTIL}}}]\n", W, 5, 48, "says nothing of who waits"},
 
@@ -73,6 +86,24 @@ static const struct row rows[] = {
     {"Value multiplies", QUERY("      metricType: Value\n      metadata: {query: penstock_scaler_replicas, threshold: \"1\"}\n"), W, 9, 19, "say AverageValue"},
     {"a threshold divides", QUERY("      metadata: {query: penstock_scaler_replicas, threshold: \"2\"}\n"), W, 9, 62, "divided by the threshold"},
 
+    {"Value multiplies what is pushed", SCALED "spec:\n  minReplicaCount: 2\n" GOOD "  triggers:\n    - type: external-push\n      metricType: Value\n      metadata: {pool: chat}\n", W, 9, 19, "say AverageValue"},
+    {"Value multiplies what is asked for", SCALED "spec:\n  minReplicaCount: 2\n" GOOD "  triggers:\n    - type: external\n      metricType: Value\n", W, 9, 19, "say AverageValue"},
+    {"an HPA's Value multiplies", HPA_OF("penstock_scaler_replicas", "{type: Value, value: \"1\"}"), W, 8, 23, "say AverageValue"},
+    {"an HPA's Value multiplies what KEDA tells", HPA_OF("s12-penstock-chat-p99-wait", "{type: Value, value: \"1\"}"), W, 8, 23, "say AverageValue"},
+    {"an HPA's target divides", HPA_OF("penstock_scaler_replicas", "{type: AverageValue, averageValue: 500m}"), W, 8, 51, "divided by the threshold"},
+    {"a backlog that is refused", CONFIG "---" HPA_OF("penstock_queue_backlog_seconds", "{type: Value, value: \"500\"}"), W, 8, 37, "no class waits longer than 15s"},
+    {"a backlog under its other name", CONFIG "---" HPA_OF("queue_backlog_seconds", "{type: Value, value: \"500\"}"), W, 8, 37, "no class waits longer than 15s"},
+    {"a depth that is refused", HPA_OF("penstock_queue_depth", "{type: AverageValue, averageValue: 100M}"), W, 8, 51, "requests are refused before 100M can wait"},
+    {"a depth under its other name", HPA_OF("llm_d_epp_flow_control_queue_size", "{type: Value, value: 100M}"), W, 8, 37, "by default (limits.tickets)"},
+    {"a query for a depth that is refused", QUERY("      metadata: {query: sum(penstock_queue_depth), threshold: \"100000000\"}\n"), W, 9, 63, "(limits.tickets)"},
+
+    /* what the scaler would refuse */
+    {"a key with a typing error", TRIGGER("{pool: chat, tolerence: \"0.1\"}"), W, 7, 59, "metadata key 'tolerence' is not known"},
+    {"a metric with a typing error", TRIGGER("{pool: chat, metric: backlog-second}"), W, 7, 67, "'backlog-second' is none of desired"},
+    {"a band that is none", TRIGGER("{band: none}"), W, 7, 53, "'none' is none of exact"},
+    {"a tolerance that is none", TRIGGER("{tolerance: x}"), W, 7, 58, "'x' is no share"},
+    {"which of two pools", "apiVersion: v1\nkind: ConfigMap\ndata:\n  p.yaml: |\n    pools:\n      - {name: a, models: [m], slots: 1, replicas: {static: [\"http://h\"]}}\n      - {name: b, models: [n], slots: 1, replicas: {static: [\"http://i\"]}}\n---\n" TRIGGER("{metric: desired}"), W, 15, 46, "metadata key 'pool' is missing"},
+
     /* engines */
     {"killed too early", ENGINE("terminationGracePeriodSeconds: 599") IMAGE STARTUP READY STOP, W, 7, 38, "a drain may take 600s by default (drain_deadline)"},
     {"killed after thirty seconds", ENGINE("hostNetwork: false") IMAGE STARTUP READY STOP, W, 7, 7, "killed 30 s after"},
@@ -80,6 +111,11 @@ static const struct row rows[] = {
     {"a port is no model", ENGINE(GRACE) IMAGE STARTUP STOP "          readinessProbe: {tcpSocket: {port: 1}}\n", W, 12, 39, "a port opens before the model is loaded"},
     {"ready at once", ENGINE(GRACE) IMAGE STARTUP STOP, W, 9, 11, "without a readinessProbe"},
     {"B056 SGLang's list", ENGINE(GRACE) "        - image: lmsysorg/sglang:v1\n" STARTUP STOP "          readinessProbe: {httpGet: {path: /v1/models, port: 1}}\n", W, 12, 44, "SGLang lists its model while it still loads"},
+    {"Triton is live at once", ENGINE(GRACE) "        - image: nvcr.io/nvidia/tritonserver:24-vllm\n" STARTUP STOP "          readinessProbe: {httpGet: {path: /v2/health/live, port: 1}}\n", W, 12, 44, "ask /v2/health/ready"},
+    {"a command that asks nothing", ENGINE(GRACE) IMAGE STARTUP STOP "          readinessProbe: {exec: {command: [/bin/true]}}\n", W, 12, 34, "the command asks nothing"},
+    {"a shell that asks nothing", ENGINE(GRACE) IMAGE STARTUP STOP "          readinessProbe: {exec: {command: [sh, -c, exit 0]}}\n", W, 12, 34, "the command asks nothing"},
+    {"a startup that waits for a port, and then is killed", ENGINE(GRACE) IMAGE READY STOP "          startupProbe: {tcpSocket: {port: 1}, failureThreshold: 180}\n" LIVE, W, 12, 37, "the startupProbe does not wait for the model: a port opens"},
+    {"by the livenessProbe", ENGINE(GRACE) IMAGE READY STOP "          startupProbe: {exec: {command: [sh, -c, \"true\"]}}\n" LIVE, W, 13, 26, "the livenessProbe kills it 30 s after its start"},
     {"no startupProbe", ENGINE(GRACE) IMAGE READY STOP, W, 9, 11, "without a startupProbe"},
     {"killed while it loads", ENGINE(GRACE) IMAGE READY STOP "          livenessProbe: {periodSeconds: 20, failureThreshold: 6}\n", W, 12, 26, "the livenessProbe kills it 120 s after its start, and loading takes 120s"},
     {"a startupProbe without patience", ENGINE(GRACE) IMAGE READY STOP "          startupProbe: {httpGet: {path: /health, port: 1}}\n", W, 12, 25, "the startupProbe kills it 30 s after its start"},
@@ -111,6 +147,17 @@ static const char *const quiet[] = {
     SCALED SPEC BEHAVIOR("scaleUp: {tolerance: \"0\", policies: [{type: Percent, value: 10000, periodSeconds: 15}]}", DOWN),
     SCALED "spec:\n  minReplicaCount: 2\n  triggers: [{type: external-push, metadata: {band: overshoot}}]\n" BEHAVIOR("scaleUp: {policies: [{type: Pods, value: 1000, periodSeconds: 15}]}", "scaleDown: {stabilizationWindowSeconds: 0}"),
     QUERY("      metadata: {query: penstock_scaler_replicas, threshold: \"1\", ignoreNullValues: \"false\"}\n"),
+    SCALED SPEC GOOD "  idleReplicaCount: 0\n  cooldownPeriod: 120\n",
+    SCALED SPEC BEHAVIOR("scaleUp: {selectPolicy: Min, tolerance: \"0\", policies: [{type: Pods, value: 1000, periodSeconds: 15}, {type: Percent, value: 10000, periodSeconds: 15}]}", DOWN),
+    SCALED "spec:\n  minReplicaCount: 2\n" GOOD "  triggers:\n    - type: external-push\n      metricType: AverageValue\n      metadata: {scalerAddress: \"p:9902\", caCert: x, pool: chat, metric: p99-wait, band: exact, toleranceFromEnv: X, tolerance: 10%}\n",
+    QUERY("      metadata: {query: sum(penstock_queue_depth), threshold: \"10\", ignoreNullValues: \"false\"}\n"),
+    QUERY("      metadata: {query: sum(others_penstock_queue_depth), threshold: \"100000000\", ignoreNullValues: \"false\"}\n"),
+    HPA_OF("s0-penstock-chat-desired", "{type: AverageValue, averageValue: \"1\"}") "  maxReplicas: 50\n" BEHAVED(UP, DOWN),
+    CONFIG "---" HPA_OF("queue_backlog_seconds", "{type: Value, value: 15000m}") "  maxReplicas: 50\n" BEHAVED(UP, "scaleDown: {tolerance: \"0\"}"),
+    HPA_OF("other_queue_depth", "{type: Value, value: 100M}"),
+    ENGINE(GRACE) "        - image: nvcr.io/nvidia/tritonserver:24-vllm\n" STARTUP STOP "          readinessProbe: {httpGet: {path: /v2/health/ready, port: 1}}\n          livenessProbe: {httpGet: {path: /v2/health/live, port: 1}}\n",
+    ENGINE(GRACE) IMAGE STARTUP STOP "          readinessProbe: {exec: {command: [sh, -c, curl -f localhost/health]}}\n",
+    ENGINE(GRACE) IMAGE READY STOP "          startupProbe: {tcpSocket: {port: 1}}\n          livenessProbe: {httpGet: {path: /health, port: 1}, failureThreshold: 180}\n",
     SCALED "spec:\n  triggers: [{type: cpu, metadata: {value: \"60\"}}]\n",
     HPA "  metrics: [{type: Resource, resource: {name: cpu}}]\n",
     ENGINE(GRACE) IMAGE STARTUP READY STOP,

@@ -65,6 +65,7 @@ static void the_metrics_page_says_what_happened(void **state)
         "\npenstock_replica_state{pool=\"chat\",replica=\"http://b:2\",state=\"loading\"} 0\n",
         "\npenstock_connections 42\n",
         "\npenstock_scaler_replicas{pool=\"chat\",kind=\"desired\"} 3\n",
+        "\npenstock_scaler_replicas{pool=\"chat\",kind=\"needed\"} 0\n", /* 3 are a floor */
         "\npenstock_scaler_replicas{pool=\"chat\",kind=\"ready\"} 2\n",
         "\npenstock_scaler_decisions_total{pool=\"chat\",reason=\"min\"} 1\n",
         "\npenstock_replica_seconds_total{pool=\"chat\",state=\"draining\"} 0\n",

@@ -120,7 +120,7 @@ static void addresses(void **state)
     url = (struct pst_text){0};
     pst_measure_query_own(&url, "a\"b\\");
     assert_string_equal(url.at,
-                        "max(penstock_scaler_replicas{kind=\"desired\",pool=\"a\\\"b\\\\\"})");
+                        "max(penstock_scaler_replicas{kind=\"needed\",pool=\"a\\\"b\\\\\"})");
     pst_text_done(&url);
 }
 
