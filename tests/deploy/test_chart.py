@@ -1,5 +1,6 @@
 """deploy/helm: what cannot work is refused, and the text of an engine's preStop ends when the engine is idle, not before."""
 import http.server
+import os
 import shutil
 import signal
 import socket
@@ -41,9 +42,9 @@ def template(**values):
                           capture_output=True, text=True)
 
 
-def pre_stop(engine):
+def pre_stop(engine, manifest="watch"):
     if engine == "vllm":
-        text = (ROOT / "deploy" / "kubernetes" / "watch.yaml").read_text()
+        text = (ROOT / "deploy" / "kubernetes" / f"{manifest}.yaml").read_text()
     else:
         rendered = template(pool__engine=engine)
         assert rendered.returncode == 0, rendered.stderr
@@ -57,10 +58,10 @@ class Pages(http.server.ThreadingHTTPServer):
     """Answers in their order, (status, page) each; the last one from then on."""
     daemon_threads = True
 
-    def __init__(self, address, answers):
+    def __init__(self, address, answers, port=0):
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        super().__init__((address, 0), Handler)
-        self.answers, self.asked = answers, 0
+        super().__init__((address, port), Handler)
+        self.answers, self.asked, self.posted = answers, 0, []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
@@ -73,6 +74,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(page) + (status == 200 and page.endswith("cut"))))
         self.end_headers()
         self.wfile.write(page.encode())
+
+    def do_POST(self):
+        self.server.posted.append((self.path, self.headers["Authorization"]))
+        self.send_response(self.server.answers[0][0])
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def log_message(self, *_):
         pass
@@ -105,6 +112,26 @@ def test_without_curl_it_says_so_and_goes_on(tmp_path):
     env = programs(tmp_path, "grep", pause=f'echo >>{tmp_path}/paused; [ "$(grep -c "" {tmp_path}/paused)" -lt 3 ] || kill "$PPID"')
     done = subprocess.run(pre_stop("vllm"), env={**env, "POD_IP": "127.0.0.1", "PORT": "1"}, capture_output=True, text=True, timeout=60)
     assert done.returncode == -signal.SIGTERM and "curl: not found" in done.stderr
+
+
+@pytest.mark.parametrize("answers, rc", [([200], 0), ([404, 200], 0), ([200, 404], 0), ([None, 200], 0),
+                                         ([404, 401], 1), ([409], 1), ([None], 1), ([], 1)])
+def test_by_dns_one_gateway_that_drained_it_is_enough_and_none_is_said(answers, rc, tmp_path):
+    """None: nobody listens there."""
+    addresses = [f"127.{100 + os.getpid() % 100}.{os.getpid() // 100 % 250}.{i + 1}" for i in range(len(answers))]
+    env = programs(tmp_path, "curl", "awk", "sort", "cat")
+    (tmp_path / "getent").write_text("#!/bin/sh\n" + "".join(f"echo {a} STREAM\necho {a} DGRAM\n" for a in addresses))
+    (tmp_path / "getent").chmod(0o755)
+    (tmp_path / "token").write_text("secret")
+    servers = [Pages(a, [(status, "")], 9900) for a, status in zip(addresses, answers) if status]
+    env = {**env, "POD_IP": "fd00::1", "PORT": "8000", "GATEWAYS": "gateways", "DRAIN_TOKEN": str(tmp_path / "token")}
+    done = subprocess.run(pre_stop("vllm", "dns"), env=env, capture_output=True, text=True, timeout=60)
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+    assert done.returncode == rc, done.stderr
+    assert ("no gateway of gateways drained this engine" in done.stderr) == (rc == 1)
+    assert [s.posted for s in servers] == [[("/replicas/http%3A%2F%2F[fd00::1]%3A8000/drain", "Bearer secret")]] * len(servers)
 
 
 DNS = {"discovery": "dns", "drainToken__secretName": "tokens"}

@@ -62,6 +62,7 @@ admin: {{ $admin | quote }}
 admin_token: {file: /etc/penstock/tokens/admin}
 drain_token: {file: /etc/penstock/tokens/drain}
 {{- end }}
+drain: {deadline: {{ .Values.gateway.drainDeadline }}}
 keda:
   listen: "[::]:9902"
 {{- if .Values.tls.secretName }}
