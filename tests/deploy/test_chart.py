@@ -34,11 +34,11 @@ nv_inference_pending_request_count{model="m",version="1"} %d
 }
 
 
-def template(**values):
+def template(chart=ROOT / "deploy" / "helm" / "penstock", **values):
     if not HELM.exists():
         pytest.skip(f"no {HELM.relative_to(ROOT)}: tools/real-parts builds it")
     sets = [f"--set={name.replace('__', '.')}={value}" for name, value in values.items()]
-    return subprocess.run([HELM, "template", "penstock", ROOT / "deploy" / "helm" / "penstock", "--kube-version=1.35.5", *sets],
+    return subprocess.run([HELM, "template", "penstock", chart, "--kube-version=1.35.5", *sets],
                           capture_output=True, text=True)
 
 
@@ -46,9 +46,9 @@ def pre_stop(engine, manifest="watch"):
     if engine == "vllm":
         text = (ROOT / "deploy" / "kubernetes" / f"{manifest}.yaml").read_text()
     else:
-        rendered = template(pool__engine=engine)
-        assert rendered.returncode == 0, rendered.stderr
-        text = rendered.stdout
+        done = template(pool__engine=engine)
+        assert done.returncode == 0, done.stderr
+        text = done.stdout
     engine, = [d for d in yaml.safe_load_all(text)
                if d and d["kind"] == "Deployment" and d["metadata"]["name"] == "penstock-chat"]
     return engine["spec"]["template"]["spec"]["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
@@ -158,3 +158,75 @@ def test_what_cannot_work_is_refused(values, said):
 def test_what_works_is_not(values):
     done = template(**values)
     assert done.returncode == 0, done.stderr
+
+
+def rendered(kind, name, **values):
+    done = template(**values)
+    assert done.returncode == 0, done.stderr
+    one, = [d for d in yaml.safe_load_all(done.stdout) if d and (d["kind"], d["metadata"]["name"]) == (kind, name)]
+    return one
+
+
+def configuration(**values):
+    return yaml.safe_load(rendered("ConfigMap", "penstock", **values)["data"]["penstock.yaml"])
+
+
+def test_a_pools_own_keys_go_over_what_the_values_make():
+    made, given = configuration(), configuration(pool__config__no_replica_ttl="10m", pool__config__scaler__max=9, config__drain__grace="3s")
+    pool, = made["pools"]
+    pool["no_replica_ttl"], pool["scaler"]["max"], made["drain"]["grace"] = "10m", 9, "3s"
+    assert given == made
+
+
+def seconds(text):
+    return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
+
+
+@pytest.mark.parametrize("values", [{}, DNS])
+def test_times_agree(values):
+    """A start is given up when its probe gives up; no stream is cut by the shorter of two times."""
+    engine = rendered("Deployment", "penstock-chat", **values)["spec"]["template"]["spec"]
+    gateway = rendered("Deployment", "penstock", **values)["spec"]["template"]["spec"]
+    config = configuration(**values)
+    startup, ready = engine["containers"][0]["startupProbe"], gateway["containers"][0]["readinessProbe"]
+    scaler, deadline = config["pools"][0]["scaler"], seconds(config["drain"]["deadline"])
+    assert seconds(scaler["start_timeout"]) == startup["periodSeconds"] * startup["failureThreshold"]
+    assert seconds(scaler["drain_deadline"]) <= deadline < gateway["terminationGracePeriodSeconds"]
+    assert seconds(scaler["drain_deadline"]) < engine["terminationGracePeriodSeconds"]
+    assert ready["failureThreshold"] > 1 and ready["failureThreshold"] * ready["periodSeconds"] + ready["timeoutSeconds"] < 10  # drain.grace
+
+
+def test_images_are_pulled_with_the_secrets_and_two_releases_keep_apart():
+    spec = rendered("DaemonSet", "penstock-chat-prepull", **{"imagePullSecrets[0]__name": "registry"})["spec"]
+    pod = spec["template"]
+    assert pod["spec"]["imagePullSecrets"] == [{"name": "registry"}]
+    assert pod["spec"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert spec["selector"]["matchLabels"] == pod["metadata"]["labels"]
+    assert spec["selector"]["matchLabels"]["app.kubernetes.io/instance"] == "penstock"
+
+
+def test_an_engines_security_context_is_the_users():
+    def container(**values):
+        return rendered("Deployment", "penstock-chat", **values)["spec"]["template"]["spec"]["containers"][0]
+    assert "securityContext" not in container()
+    assert container(engine__securityContext__runAsUser=1000)["securityContext"] == {"runAsUser": 1000}
+
+
+def test_an_engine_that_is_not_ready_holds_no_node_up():
+    assert rendered("PodDisruptionBudget", "penstock-chat")["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+
+
+@pytest.mark.parametrize("values, said, unsaid", [
+    ({}, ["claim `models`", "No alerts", "penstock explain\n", "get scaledobject penstock-chat"], ["Secret"]),
+    ({**DNS, "monitoring__rules": "true"}, ["Secret `tokens`", "get prometheusrule penstock", "--token-file"], ["No alerts"]),
+    ({"engine__modelVolume__enabled": "false", "scaling__enabled": "false"}, ["penstock explain"], ["claim", "scaledobject"]),
+])
+def test_what_comes_next_is_said(values, said, unsaid, tmp_path):
+    """helm prints notes only where there is a cluster: here they are in a ConfigMap."""
+    chart = tmp_path / "penstock"
+    shutil.copytree(ROOT / "deploy" / "helm" / "penstock", chart)
+    notes = (chart / "templates" / "NOTES.txt").read_text().replace("\n", "\n    ")
+    (chart / "templates" / "notes.yaml").write_text(
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: notes}}\ndata:\n  notes: |\n    {notes}\n")
+    notes = rendered("ConfigMap", "notes", chart=chart, **values)["data"]["notes"]
+    assert all(s in notes for s in said) and not any(s in notes for s in unsaid), notes

@@ -98,8 +98,15 @@ pools:
       in_below: {{ .Values.scaling.inBelow }}
       in_after: {{ .Values.scaling.inAfter }}
       start_time: {{ .Values.scaling.startTime }}
+      start_timeout: {{ .Values.scaling.startTimeout }}
       drain_deadline: {{ .Values.scaling.drainDeadline }}
 {{- with .Values.scaling.costPerHour }}
       cost_per_hour: {{ . }}
 {{- end }}
+{{- end }}
+{{- /* The file: what the values make, the pool's own keys over it, and those of the whole over that. */ -}}
+{{- define "penstock.file" -}}
+{{- $made := include "penstock.config" . | fromYaml -}}
+{{- $pool := mergeOverwrite (first $made.pools) (deepCopy .Values.pool.config) -}}
+{{- mergeOverwrite (set $made "pools" (list $pool)) (deepCopy .Values.config) | toYaml -}}
 {{- end }}
