@@ -107,6 +107,14 @@ def test_an_engine_ends_when_a_page_says_that_it_is_idle(engine, address, tmp_pa
     assert (done.returncode, server.asked) == (0, len(busy) + 1), done.stderr
 
 
+def test_one_that_loads_has_nothing_to_end(tmp_path):
+    """Its port is not open yet: a start that is cancelled keeps no GPU for the length of a grace period."""
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+    env = {**programs(tmp_path, "curl", "grep"), "POD_IP": "127.0.0.1", "PORT": str(port)}
+    assert subprocess.run(pre_stop("vllm"), env=env, timeout=60, stderr=subprocess.DEVNULL).returncode == 0
+
+
 def test_without_curl_it_says_so_and_goes_on(tmp_path):
     """Up to the grace period's end; here, to the third pause."""
     env = programs(tmp_path, "grep", pause=f'echo >>{tmp_path}/paused; [ "$(grep -c "" {tmp_path}/paused)" -lt 3 ] || kill "$PPID"')
