@@ -64,9 +64,11 @@ static const struct pst_field signals_rows[] = {
      .kind = PST_FIELD_ENDPOINT,
      POOL(own.signals.dcgm),
      .fallback_note = "none",
-     .doc = "Metrics page of a DCGM exporter: the mean utilisation of the pool's GPUs, for "
-            "`gpu_guard`. They are those of `replicas.local.gpus`, or of the pods of "
-            "`replicas.kubernetes`; else all on the page."},
+     .doc =
+         "Metrics page of a DCGM exporter: the mean utilisation of the pool's GPUs, for "
+         "`gpu_guard`, and how much of their memory is in use, which `penstock explain` shows. "
+         "They are those of `replicas.local.gpus`, or of the pods of `replicas.kubernetes`; else "
+         "all on the page."},
     {.key = "nvidia_smi",
      .kind = PST_FIELD_SWITCH,
      POOL(own.signals.nvidia_smi),

@@ -259,7 +259,7 @@ const char *pst_signal_name(enum pst_signal signal)
     static const char *const names[PST_SIGNAL_COUNT] = {
         [PST_SIGNAL_GPU] = "gpu",         [PST_SIGNAL_ERRORS] = "errors",
         [PST_SIGNAL_LATENCY] = "latency", [PST_SIGNAL_ROLLOUT] = "rollout",
-        [PST_SIGNAL_QUOTA] = "quota",
+        [PST_SIGNAL_QUOTA] = "quota",     [PST_SIGNAL_GPU_MEMORY] = "gpu_memory",
     };
 
     PST_ASSERT(signal < PST_SIGNAL_COUNT);

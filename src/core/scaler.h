@@ -117,11 +117,12 @@ enum pst_scaler_event_kind {
 };
 
 enum pst_signal {
-    PST_SIGNAL_GPU,     /* utilisation, ppm */
-    PST_SIGNAL_ERRORS,  /* of answers, ppm: not green above 50,000 */
-    PST_SIGNAL_LATENCY, /* 1: a latency guard is red */
-    PST_SIGNAL_ROLLOUT, /* 1: a rollout runs */
-    PST_SIGNAL_QUOTA,   /* replicas that could still be had */
+    PST_SIGNAL_GPU,        /* utilisation, ppm */
+    PST_SIGNAL_ERRORS,     /* of answers, ppm: not green above 50,000 */
+    PST_SIGNAL_LATENCY,    /* 1: a latency guard is red */
+    PST_SIGNAL_ROLLOUT,    /* 1: a rollout runs */
+    PST_SIGNAL_QUOTA,      /* replicas that could still be had */
+    PST_SIGNAL_GPU_MEMORY, /* in use, ppm; for people: no rule asks */
     PST_SIGNAL_COUNT
 };
 

@@ -62,7 +62,8 @@ bool pst_decision_has_signal(const struct pst_scaler_inputs *inputs, enum pst_si
 
 bool pst_decision_is_share(enum pst_signal signal)
 {
-    return signal == PST_SIGNAL_GPU || signal == PST_SIGNAL_ERRORS;
+    return signal == PST_SIGNAL_GPU || signal == PST_SIGNAL_ERRORS ||
+           signal == PST_SIGNAL_GPU_MEMORY;
 }
 
 static void put_value(struct pst_line *line, enum pst_signal signal, uint64_t value)

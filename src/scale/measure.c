@@ -68,7 +68,7 @@ static const char *signal_name(enum pst_signal signal)
     static const char *const names[PST_SIGNAL_COUNT] = {
         [PST_SIGNAL_GPU] = "signal gpu",         [PST_SIGNAL_ERRORS] = "signal errors",
         [PST_SIGNAL_LATENCY] = "signal latency", [PST_SIGNAL_ROLLOUT] = "signal rollout",
-        [PST_SIGNAL_QUOTA] = "signal quota",
+        [PST_SIGNAL_QUOTA] = "signal quota",     [PST_SIGNAL_GPU_MEMORY] = "signal gpu_memory",
     };
 
     return names[signal];
@@ -119,6 +119,14 @@ static enum pst_signal signal_of(const struct question *question)
     return (enum pst_signal)(question - question->seat->signals);
 }
 
+/* nvidia-smi is looked for without a word of the configuration, and memory comes beside utilisation. */
+static bool is_asked_for(const struct question *question)
+{
+    enum pst_signal signal = signal_of(question);
+
+    return signal != PST_SIGNAL_GPU_MEMORY && source_of(question->seat, signal) != SOURCE_SMI;
+}
+
 static void judged(struct question *question, int rc, uint64_t value, pst_ns age, const char *why)
 {
     struct seat *seat = question->seat;
@@ -131,8 +139,7 @@ static void judged(struct question *question, int rc, uint64_t value, pst_ns age
         rc = PST_E_UNKNOWN;
         why = "an old value";
     }
-    /* nvidia-smi is looked for without being asked for. */
-    note(question, source_of(seat, signal_of(question)) == SOURCE_SMI ? PST_LOG_INFO : PST_LOG_WARN,
+    note(question, is_asked_for(question) ? PST_LOG_WARN : PST_LOG_INFO,
          signal_name(signal_of(question)), rc == PST_OK ? NULL : why);
     if (rc != PST_OK)
         return;
@@ -187,19 +194,27 @@ static void on_value(void *user, const struct pst_curl_answer *answer)
     judged(question, rc, value, pst_max_u64(age, asked_ago), why);
 }
 
+static void judged_gpus(struct seat *seat, const struct pst_measure_gpus *gpus, pst_ns age)
+{
+    judged(&seat->signals[PST_SIGNAL_GPU], gpus->busy.why == NULL ? PST_OK : PST_E_UNKNOWN,
+           gpus->busy.ppm, age, gpus->busy.why);
+    judged(&seat->signals[PST_SIGNAL_GPU_MEMORY], gpus->memory.why == NULL ? PST_OK : PST_E_UNKNOWN,
+           gpus->memory.ppm, age, gpus->memory.why);
+}
+
 static void on_page(void *user, const struct pst_curl_answer *answer)
 {
     struct question *question = user;
     struct seat *seat = question->seat;
-    const struct pst_measure_pool_gpus gpus = {has_gpu, seat};
-    uint64_t value = 0;
-    const char *why = NULL;
-    int rc = PST_E_UNKNOWN;
+    const struct pst_measure_pool_gpus pool = {has_gpu, seat};
+    struct pst_measure_gpus gpus = {0};
 
     question->call = NULL;
-    if (is_answer(seat, answer, &why))
-        rc = pst_measure_gpu_page(answer->body, answer->len, &gpus, &value, &why);
-    judged(question, rc, value, now_of(seat) - question->asked_at, why);
+    if (is_answer(seat, answer, &gpus.busy.why))
+        pst_measure_gpu_page(answer->body, answer->len, &pool, &gpus);
+    else
+        gpus.memory.why = gpus.busy.why;
+    judged_gpus(seat, &gpus, now_of(seat) - question->asked_at);
 }
 
 static void on_list(void *user, const char *list, size_t len, const char *failure)
@@ -209,16 +224,14 @@ static void on_list(void *user, const char *list, size_t len, const char *failur
 
     for (size_t p = 0; p < measure->host->config->pools_count; p++) {
         struct seat *seat = &measure->seats[p];
-        const struct pst_measure_pool_gpus gpus = {has_gpu, seat};
-        const char *why = failure;
-        uint64_t value = 0;
-        int rc = PST_E_UNKNOWN;
+        const struct pst_measure_pool_gpus pool = {has_gpu, seat};
+        struct pst_measure_gpus gpus = {.busy.why = failure, .memory.why = failure};
 
         if (source_of(seat, PST_SIGNAL_GPU) != SOURCE_SMI)
             continue;
         if (list != NULL)
-            rc = pst_measure_gpu_list(list, len, &gpus, &value, &why);
-        judged(&seat->signals[PST_SIGNAL_GPU], rc, value, age, why);
+            pst_measure_gpu_list(list, len, &pool, &gpus);
+        judged_gpus(seat, &gpus, age);
     }
 }
 

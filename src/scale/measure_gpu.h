@@ -1,10 +1,11 @@
 /*
- * measure_gpu.h - how busy a pool's GPUs are, from a DCGM exporter's page or from nvidia-smi's list.
+ * measure_gpu.h - how busy a pool's GPUs are, and how full, from a DCGM exporter's page or from nvidia-smi's list.
  *
  * Why: a machine's page names all its GPUs, and a pool has some of them. Which, its source knows: by their
  * numbers on this host, or by the pods that hold them.
  *
- * Guarantee: the mean over the pool's GPUs, and never over fewer: where one of them does not say (MIG, a
+ * Guarantee: utilisation is the mean over the pool's GPUs, memory what is used of all that they have, and
+ * never over fewer of them: where one of them does not say (MIG, a
  * driver that cannot, DCGM's marks for "blank", NaN), or none is there, it is not known.
  * Source: dcgm-exporter's names and labels; nvidia-smi --query-gpu.
  */
@@ -25,11 +26,21 @@ struct pst_measure_pool_gpus {
     void *user;
 };
 
-/* PST_OK, or PST_E_UNKNOWN with the reason for people. Both forms end with NUL behind `len`. */
-int pst_measure_gpu_page(const char *page, size_t len, const struct pst_measure_pool_gpus *pool,
-                         uint64_t *ret_ppm, const char **ret_why);
-/* Of --query-gpu=index,utilization.gpu --format=csv,noheader,nounits. */
-int pst_measure_gpu_list(const char *list, size_t len, const struct pst_measure_pool_gpus *pool,
-                         uint64_t *ret_ppm, const char **ret_why);
+struct pst_measure_gpu_share {
+    uint64_t ppm;
+    const char *why; /* it is not known, for people; NULL: it is */
+};
+
+struct pst_measure_gpus {
+    struct pst_measure_gpu_share busy, memory;
+};
+
+/* Both forms end with NUL behind `len`. */
+void pst_measure_gpu_page(const char *page, size_t len, const struct pst_measure_pool_gpus *pool,
+                          struct pst_measure_gpus *ret_gpus);
+/* What --query-gpu=PST_MEASURE_GPU_QUERY --format=csv,noheader,nounits prints. */
+#define PST_MEASURE_GPU_QUERY "index,utilization.gpu,memory.used,memory.total"
+void pst_measure_gpu_list(const char *list, size_t len, const struct pst_measure_pool_gpus *pool,
+                          struct pst_measure_gpus *ret_gpus);
 
 #endif

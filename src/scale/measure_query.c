@@ -114,6 +114,7 @@ static bool convert(enum pst_signal signal, const struct pst_decimal *value, uin
     switch (signal) {
     case PST_SIGNAL_GPU:
     case PST_SIGNAL_ERRORS:
+    case PST_SIGNAL_GPU_MEMORY:
         return pst_decimal_to_scaled(value, 6, ret_value) && *ret_value <= PST_PPM;
     case PST_SIGNAL_LATENCY:
     case PST_SIGNAL_ROLLOUT:

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "scale/measure_gpu.h"
 
 #define LIMIT         (10 * PST_S)
 #define MISSING_AGAIN (600 * PST_S)
@@ -94,7 +95,7 @@ static void on_limit(struct pst_timer *timer)
 static int spawn(struct pst_measure_smi *smi, int output)
 {
     static char *const argv[] = {(char *)(uintptr_t) "nvidia-smi",
-                                 (char *)(uintptr_t) "--query-gpu=index,utilization.gpu",
+                                 (char *)(uintptr_t) "--query-gpu=" PST_MEASURE_GPU_QUERY,
                                  (char *)(uintptr_t) "--format=csv,noheader,nounits", NULL};
     const struct pst_local_program program = {.argv = argv, .env = environ, .output = output};
 

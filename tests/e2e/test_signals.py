@@ -24,7 +24,9 @@ QUICK = ("--mode", "slot", "--service", "10ms")
 
 def busy(*values):
     return "".join(f'DCGM_FI_DEV_GPU_UTIL{{gpu="{i}",UUID="GPU-{i}",device="nvidia{i}",'
-                   f'modelName="NVIDIA H100 80GB HBM3",Hostname="node-1"}} {v}\n' for i, v in enumerate(values))
+                   f'modelName="NVIDIA H100 80GB HBM3",Hostname="node-1"}} {v}\n'
+                   f'DCGM_FI_DEV_FB_USED{{gpu="{i}"}} 60000\nDCGM_FI_DEV_FB_FREE{{gpu="{i}"}} 20000\n'
+                   for i, v in enumerate(values))
 
 
 @pytest.fixture
@@ -161,6 +163,7 @@ def test_gpus_of_an_exporter_forbid_and_their_silence_holds(two, page):
     dcgm = page(busy(80, 60))
     gw = two({"dcgm": dcgm.url, "every": "1s"}, {"gpu_guard": 0.5})
     wait_decided(gw, 2, "gpu")
+    assert last(gw)["inputs"]["gpu_memory"]["value"] == 0.75  # for people: it forbids nothing
     dcgm.text = busy(80, "NaN")
     wait_decided(gw, 2, "stale")
     dcgm.text = busy(80, 60)

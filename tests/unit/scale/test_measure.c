@@ -368,7 +368,8 @@ static void nvidia_smi_is_run_where_there_is_one(void **state)
     } rows[] = {
         {"two GPUs", "echo '1, 37'; echo '3, 43'", true, 400000},
         {"its words are the agreed ones",
-         "[ \"$*\" = '--query-gpu=index,utilization.gpu --format=csv,noheader,nounits' ] && "
+         "[ \"$*\" = '--query-gpu=index,utilization.gpu,memory.used,memory.total "
+         "--format=csv,noheader,nounits' ] && "
          "echo '1, 10'",
          true, 100000},
         {"it fails", "echo '1, 37'; exit 9", false, 0},
