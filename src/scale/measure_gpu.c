@@ -53,18 +53,18 @@ static const char *reason(const struct sum *sum)
 
 static void judge(const struct sums *sums, struct pst_measure_gpus *ret_gpus)
 {
+    const char *busy = reason(&sums->busy), *memory = reason(&sums->used);
     uint64_t total = sums->used.of + sums->rest.of;
 
-    *ret_gpus = (struct pst_measure_gpus){.busy.why = reason(&sums->busy),
-                                          .memory.why = reason(&sums->used)};
     if (sums->used.count == 0 && sums->busy.count > 0)
-        ret_gpus->memory.why = "nothing is said of it";
-    if (ret_gpus->busy.why == NULL)
+        memory = "nothing is said of it";
+    else if (memory == NULL &&
+             (sums->rest.broken || sums->rest.count != sums->used.count || total == 0))
+        memory = "a GPU does not say";
+    *ret_gpus = (struct pst_measure_gpus){.busy.why = busy, .memory.why = memory};
+    if (busy == NULL)
         ret_gpus->busy.ppm = sums->busy.of / sums->busy.count;
-    if (ret_gpus->memory.why == NULL &&
-        (sums->rest.broken || sums->rest.count != sums->used.count || total == 0))
-        ret_gpus->memory.why = "a GPU does not say";
-    if (ret_gpus->memory.why == NULL)
+    if (memory == NULL)
         ret_gpus->memory.ppm = sums->used.of * PST_PPM / total;
 }
 

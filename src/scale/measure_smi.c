@@ -94,9 +94,9 @@ static void on_limit(struct pst_timer *timer)
 
 static int spawn(struct pst_measure_smi *smi, int output)
 {
-    static char *const argv[] = {(char *)(uintptr_t) "nvidia-smi",
-                                 (char *)(uintptr_t) "--query-gpu=" PST_MEASURE_GPU_QUERY,
-                                 (char *)(uintptr_t) "--format=csv,noheader,nounits", NULL};
+    static char name[] = "nvidia-smi", query[] = "--query-gpu=" PST_MEASURE_GPU_QUERY,
+                form[] = "--format=csv,noheader,nounits";
+    char *const argv[] = {name, query, form, NULL};
     const struct pst_local_program program = {.argv = argv, .env = environ, .output = output};
 
     return pst_local_spawn(&program, &smi->process);
