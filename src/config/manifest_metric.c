@@ -107,7 +107,7 @@ static void judge_backlog(const struct pst_judge *j, const struct pst_tree_node 
     const pst_ns bound = pst_warn_backlog_bound(j->config);
     double number;
 
-    if (bound != PST_NEVER && read_quantity(target, &number) &&
+    if (target != NULL && bound != PST_NEVER && read_quantity(target, &number) &&
         number * (double)PST_S > (double)bound)
         PST_WARN(j, target,
                  "%s: requests are refused before the backlog can reach %s s: no class waits "
@@ -120,7 +120,7 @@ static void judge_depth(const struct pst_judge *j, const struct pst_tree_node *t
     const uint64_t most = (uint64_t)j->config->gate.tickets_max * j->config->gateways;
     double number;
 
-    if (read_quantity(target, &number) && number > (double)most)
+    if (target != NULL && read_quantity(target, &number) && number > (double)most)
         PST_WARN(j, target,
                  "%s: requests are refused before %s can wait: there are %llu at most%s "
                  "(limits.tickets)",
