@@ -201,7 +201,7 @@ static void go_out(struct pst_scaler *scaler, uint16_t pool, uint32_t missing,
         room = (uint32_t)pst_sub_sat(max, pst_census_existing(census) - census->dropped);
     for (; missing > 0 && room > 0 && (r = loaded(scaler, pool)) != PST_SCALER_NOBODY;
          missing--, room--) {
-        if (scaler->replicas[r].wants_mark)
+        if (scaler->replicas[r].wants_mark && pst_seat_is_marked(&scaler->seats[pool]))
             pst_life_unmark(scaler, r); /* it was to be rotated next */
         pst_scaler_say_replica(scaler, PST_SCALER_PROMOTE, r);
         pst_life_enter(scaler, r, PST_LIFE_PROMOTED);
